@@ -102,10 +102,11 @@ var rooms = map[string][]string{
 	"internal/fetcher/wire/response": {},
 	"internal/fetcher/wiretest":      {},
 
-	"internal/frontier":           roomsOf("internal/frontier", "restore shard schedule updates mirrors wellknown urls polite hosts store mirror judge budget times"),
+	"internal/frontier":           roomsOf("internal/frontier", "restore shard schedule dispatch updates mirrors wellknown urls polite hosts store mirror judge budget times"),
 	"internal/frontier/restore":   roomsOf("internal/frontier", "shard schedule urls polite hosts store mirror times"),
-	"internal/frontier/shard":     roomsOf("internal/frontier", "schedule updates mirrors wellknown urls polite hosts store mirror judge"),
+	"internal/frontier/shard":     roomsOf("internal/frontier", "schedule dispatch updates mirrors wellknown urls polite hosts store mirror judge"),
 	"internal/frontier/schedule":  roomsOf("internal/frontier", "wellknown urls polite hosts store budget times"),
+	"internal/frontier/dispatch":  roomsOf("internal/frontier", "urls polite hosts store mirror times"),
 	"internal/frontier/updates":   roomsOf("internal/frontier", "wellknown urls polite hosts store mirror times"),
 	"internal/frontier/mirrors":   roomsOf("internal/frontier", "urls polite hosts store mirror"),
 	"internal/frontier/wellknown": roomsOf("internal/frontier", "urls polite hosts store mirror times"),

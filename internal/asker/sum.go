@@ -56,6 +56,12 @@ func addStatus(a, b crawl.Status) crawl.Status {
 			a.Round.Over = a.Round.Over && b.Round.Over
 		}
 	}
+	if b.MobileRobots != nil {
+		if a.MobileRobots == nil {
+			a.MobileRobots = &crawl.MobileRobots{}
+		}
+		a.MobileRobots.Add(*b.MobileRobots)
+	}
 	a.Rate += b.Rate
 	a.PausedHosts += b.PausedHosts
 	a.PausedURLs += b.PausedURLs

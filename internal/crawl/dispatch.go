@@ -1,6 +1,8 @@
 package crawl
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"strings"
 	"time"
 
@@ -75,8 +77,9 @@ type Dispatch struct {
 	// is never logged. Offset and Skip are where results continue that were not published yet: at
 	// an octet of the compressed stream at which a frame of zstd begins, and a number of
 	// decompressed octets behind it.
-	AgentID      string
-	Offset, Skip int64
+	AgentID string
+	Offset  int64
+	Skip    int64
 
 	Began     time.Time // when the robot was sent, by the clock of the fetcher
 	Requests  int       // to the server
@@ -84,8 +87,15 @@ type Dispatch struct {
 	Received  int64     // bytes from the server
 	Documents int64     // that the robot listed
 	Pages     int64     // that arrived, and were published
-	Unchanged int64     // that the robot did not send, because the stored copy is still valid
-	Ignored   int64     // that may not be used: closed, out of scope, not below the path
+	// Unchanged are those that the robot did not send, because the stored copy is still valid.
+	Unchanged int64
+	// Ignored are those that may not be used: closed, out of scope, not below the path.
+	Ignored int64
+
+	// Visit and Limit are those of the plan (DispatchPlan.Visit and Pages). With them, an owner of
+	// the shard that does not know of the dispatch can continue with it.
+	Visit VisitID
+	Limit int64
 
 	// Sample, with DispatchDone and DispatchCut, is what the server sent of some pages that are
 	// compared with those that the site serves.
@@ -123,6 +133,8 @@ func (d *Dispatch) fields(c *codec) {
 	for s := range each(c, 16, &d.Sample) {
 		s.fields(c)
 	}
+	d.Visit.field(c, 17)
+	c.long(18, &d.Limit)
 }
 
 func (s *DispatchSample) fields(c *codec) {
@@ -154,12 +166,17 @@ type DispatchPlan struct {
 	Wanted bool    // otherwise nothing is sent, and the request is answered with DispatchDropped
 	Visit  VisitID // of the pages and results
 	Robots Robots  // of the origin; its body is left out if it is large, as in a Visit
-	Pages  int64   // how many pages may be stored; 0: there is no limit
+	// Pages is how many pages the whole dispatch may store, those in Before included; 0: there is
+	// no limit.
+	Pages int64
 
 	// The run that was begun, and where its results continue; see Dispatch. Empty: none was.
 	AgentID      string
 	Offset, Skip int64
-	Before       Dispatch // what was reported of it before; without a Sample
+
+	// Before is what was reported of it before, without a Sample. Visit and Limit are always set, so
+	// that a fetcher continues from it.
+	Before Dispatch
 
 	Known []KnownPage // some of the URLs below the path that the shard knows
 	Next  []byte      // asks for the next part; empty: this is the last one
@@ -173,6 +190,12 @@ type KnownPage struct {
 	Path   uint64 // the first 8 bytes of the SHA-256 of its path and query
 	Digest uint64 // of the stored copy, as in Result; 0: none is stored
 	Depth  int
+}
+
+// PathHash is KnownPage.Path of a path with its query.
+func PathHash(pathQuery string) uint64 {
+	sum := sha256.Sum256([]byte(pathQuery))
+	return binary.BigEndian.Uint64(sum[:])
 }
 
 func (p *DispatchPlan) fields(c *codec) {

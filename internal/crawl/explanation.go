@@ -41,6 +41,20 @@ type Explanation struct {
 	Location    string  `json:"location,omitempty"`
 	Visit       string  `json:"visit,omitempty"`
 	AgentServer *string `json:"agent_server"`
+	// Robot is set if the last response was brought by a mobile robot.
+	Robot *ExplainRobot `json:"mobile_robot,omitempty"`
+}
+
+// ExplainRobot is the mobile robot that brought a page.
+type ExplainRobot struct {
+	Server string    `json:"server"` // atp://host:port
+	At     time.Time `json:"at"`     // when it was sent
+	// Verified: enough of its pages were the same as those that the site serves.
+	Verified bool `json:"verified"`
+	// DroppedUntil: the server is not used until then, because of DropReason, and what it brought
+	// is fetched again.
+	DroppedUntil *time.Time `json:"dropped_until,omitempty"`
+	DropReason   string     `json:"drop_reason,omitempty"`
 }
 
 // ExplainRobots is what a robots.txt means for one URL.

@@ -24,6 +24,10 @@ type HostInfo struct {
 	OperatorDelayS float64 `json:"operator_delay_s,omitempty"`
 
 	Sitemaps []SitemapInfo `json:"sitemaps"` // on this host, at most 100
+
+	// Dispatches are the mobile robots that are sent on behalf of its origins, one for each path
+	// for which a robots.txt names a server that may be used.
+	Dispatches []DispatchInfo `json:"dispatches,omitempty"`
 }
 
 // SitemapInfo is what is known of one sitemap.
@@ -147,6 +151,66 @@ type UpdatesReport struct {
 	At      time.Time `json:"at"`
 	Entries int64     `json:"entries"`
 	Refused int64     `json:"refused"`
+}
+
+// DispatchInfo is what is known of the mobile robots that are sent to one server for one path of an
+// origin. It never contains the name of a run at the server.
+type DispatchInfo struct {
+	Origin string `json:"origin"`
+	Path   string `json:"path"`           // below which the robot reads
+	Server string `json:"server"`         // atp://host:port
+	Line   int    `json:"line,omitempty"` // of the robots.txt; 0: it no longer names the server
+	// State is waiting (none was sent yet), queued, running, verifying, or how the last one ended:
+	// done, cut, failed or refused.
+	State  string     `json:"state"`
+	Reason string     `json:"reason,omitempty"`
+	Sent   int64      `json:"sent"`           // how many robots were sent so far
+	At     *time.Time `json:"at,omitempty"`   // when the last one was sent, or its last progress
+	Next   *time.Time `json:"next,omitempty"` // when the next one is due; nil: it is not known, or never
+
+	// These are about the last one. Documents is what it listed. Pages were stored, Unchanged were
+	// not sent because the stored copy is still valid, and Ignored may not be used.
+	Documents     int64 `json:"documents"`
+	Pages         int64 `json:"pages"`
+	Unchanged     int64 `json:"unchanged"`
+	Ignored       int64 `json:"ignored"`
+	Requests      int   `json:"requests"` // to the server
+	BytesSent     int64 `json:"bytes_sent"`
+	BytesReceived int64 `json:"bytes_received"`
+
+	// Sampled is how many of its pages are compared with those that the site serves. Confirmed were
+	// the same. Unclear could not be compared, because the page differs each time or was changed.
+	Sampled   int `json:"sampled"`
+	Confirmed int `json:"confirmed"`
+	Unclear   int `json:"unclear"`
+
+	// DroppedUntil: the server is not used until then, because of DropReason.
+	DroppedUntil *time.Time `json:"dropped_until,omitempty"`
+	DropReason   string     `json:"drop_reason,omitempty"`
+}
+
+// MobileRobots counts the mobile robots of a crawl or of one shard.
+type MobileRobots struct {
+	Outstanding int   `json:"outstanding"` // queued or running
+	Verifying   int   `json:"verifying"`   // ended, and some of their pages are being compared
+	Sent        int64 `json:"sent"`        // how many were sent so far
+	Pages       int64 `json:"pages"`       // that they brought
+	Unchanged   int64 `json:"unchanged"`   // pages that they did not bring, because the copy is valid
+	Received    int64 `json:"received"`    // bytes from servers
+	Confirmed   int64 `json:"confirmed"`   // compared pages that were the same
+	Dropped     int64 `json:"dropped"`     // servers that were dropped
+}
+
+// Add adds the counts of another shard.
+func (m *MobileRobots) Add(o MobileRobots) {
+	m.Outstanding += o.Outstanding
+	m.Verifying += o.Verifying
+	m.Sent += o.Sent
+	m.Pages += o.Pages
+	m.Unchanged += o.Unchanged
+	m.Received += o.Received
+	m.Confirmed += o.Confirmed
+	m.Dropped += o.Dropped
 }
 
 // AgentInfo is one Mobile-agent-server record.

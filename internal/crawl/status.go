@@ -48,6 +48,9 @@ type Status struct {
 	// `curtsy status` fills it in.
 	UsageHosts int64 `json:"usage_hosts,omitempty"`
 
+	// MobileRobots are the mobile robots that were sent; nil: none was.
+	MobileRobots *MobileRobots `json:"mobile_robots,omitempty"`
+
 	Limit  string        `json:"limit,omitempty"`  // the limit that ended the crawl
 	Shards []ShardStatus `json:"shards,omitempty"` // for the done check of design §9.1
 	// Indexers are the states of all indexers.

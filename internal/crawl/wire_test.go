@@ -25,7 +25,7 @@ var (
 		&LLMSTxt{FileFound, "r", "t", 1, 2, 3},
 		&KeyFile{"k", "r", true},
 		&Feed{200, true, true, true, "r", 1, 2, 3, "e", "l", 4, 5, "http://b.example/hub", "http://b.example/f"},
-		&Dispatch{DispatchDone, 200, "r", 1, "id", 2, 3, time.UnixMilli(4), 5, 6, 7, 8, 9, 10, 11, []DispatchSample{{"http://a.example/", 1, 2, 3, "text/html"}}},
+		&Dispatch{DispatchDone, 200, "r", 1, "id", 2, 3, time.UnixMilli(4), 5, 6, 7, 8, 9, 10, 11, VisitID{12, 13}, 14, []DispatchSample{{"http://a.example/", 1, 2, 3, "text/html"}}},
 	}
 	testLinks   = Links{"http://b.example/", 1, 2, true, []canon.URL{"http://a.example/", "http://a.example/2"}, []int64{1, 1 << 40}, SourceRUP, true}
 	testReport  = Report{testOrigin, "a", true, 1 << 40, 2, 3, time.UnixMilli(4), []Links{testLinks}, 5, true, "http://a.example/c?t"}

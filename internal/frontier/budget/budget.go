@@ -194,6 +194,13 @@ func (b *Budget) Take(shard, n int) int {
 	return int(k)
 }
 
+// Limit is how many pages the crawl may store; 0: any number.
+func (b *Budget) Limit() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return max(b.limit, 0)
+}
+
 // Pending reports that slots are being reserved.
 func (b *Budget) Pending() bool {
 	b.mu.Lock()

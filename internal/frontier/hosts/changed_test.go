@@ -50,6 +50,12 @@ var changes = []struct {
 	{"AddAgain", ok(func(_ *Host, o *Origin, _ time.Time) { o.AddAgain(77) })},
 	{"DropAgain", ok(func(_ *Host, o *Origin, _ time.Time) { o.AddAgain(77); o.AddAgain(99); o.DropAgain(77) })},
 	{"KeepMirror", ok(func(_ *Host, o *Origin, at time.Time) { o.KeepMirror(&mirror.Record{State: mirror.Main, Since: at}) })},
+	{"BeginDispatch", ok(func(_ *Host, o *Origin, at time.Time) { o.BeginDispatch(at) })},
+	{"DispatchEnded", ok(func(h *Host, o *Origin, at time.Time) {
+		o.BeginDispatch(at)
+		o.DispatchEnded()
+		o.RedirectedHere() // otherwise the host is as before
+	})},
 	{"PageMoved", ok(func(_ *Host, o *Origin, _ time.Time) {
 		o.PageMoved(canon.Origin{Scheme: "https", Host: "b.example", Port: 443})
 	})},

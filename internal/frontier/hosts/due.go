@@ -96,6 +96,9 @@ func (h *Host) BoundTimes(due, now time.Time) {
 		if o.History.Fetched.After(now) { // its age is unknown: fetch it again before it is used
 			o.History.Fetched, changed = now.Add(-min(max(o.History.Fresh, 0), robots.MaxAge)), true
 		}
+		if o.Dispatch != nil {
+			bound(&o.Dispatch.Until, now.Add(DispatchPatience))
+		}
 		bound(&o.History.RetryAt, mirror.Latest(now.Add(robots.NextRetry(max(o.History.Failures, 1))), h.Due))
 	}
 	h.Times(func(at *time.Time, kind times.Kind) {

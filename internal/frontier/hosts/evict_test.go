@@ -130,7 +130,7 @@ func TestEvictedHostIsRestoredExactly(t *testing.T) {
 		}
 		set(t, reflect.ValueOf(&all.Origins[0]).Elem().FieldByIndex(f.Index), i)
 	}
-	if want := map[string]bool{"PendingOn": true, "DataOn": true, "Rights": true, "OriginFiles": true, "Mirror": true}; !reflect.DeepEqual(pin, want) {
+	if want := map[string]bool{"PendingOn": true, "DataOn": true, "Rights": true, "OriginFiles": true, "Mirror": true, "Dispatch": true}; !reflect.DeepEqual(pin, want) {
 		t.Errorf("what keeps a host awake: %v, want %v", pin, want)
 	}
 	all.Origins = append(all.Origins, Origin{Origin: canon.Origin{Scheme: "https", Host: all.Name, Port: 8443}, Ready: 12})

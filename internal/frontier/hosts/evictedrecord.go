@@ -27,7 +27,7 @@ const (
 func (h *Host) plain() bool {
 	for i := range h.Origins {
 		o := &h.Origins[i]
-		if o.PendingOn != "" || o.DataOn != "" || len(o.Rights) > 0 || !o.filesFit() || o.Mirror != nil {
+		if o.PendingOn != "" || o.DataOn != "" || len(o.Rights) > 0 || !o.filesFit() || o.Mirror != nil || o.Dispatch != nil {
 			return false
 		}
 	}

@@ -121,6 +121,9 @@ type Origin struct {
 
 	Moves // moved.go
 
+	// Dispatch is set while mobile robots are sent for the origin (wellknown.go).
+	Dispatch *Dispatch `json:"dispatch,omitempty"`
+
 	host *Host // nil until its host is in memory
 }
 
@@ -149,6 +152,9 @@ func (h *Host) Times(see times.See) {
 		}
 		for j := range o.Rights {
 			see(&o.Rights[j].Due, times.Waits)
+		}
+		if o.Dispatch != nil {
+			see(&o.Dispatch.Until, times.Waits)
 		}
 		see(&o.History.RetryAt, times.Waits)
 		see(&o.History.Since, times.Happened)

@@ -30,6 +30,8 @@ type Ledger struct {
 
 	Budget *budget.Budget
 	Spent  time.Time // no page is granted before this time, because the budget was used up
+	// Reserved is how many pages of the budget are reserved for mobile robots that are out.
+	Reserved int64
 
 	Aliases []crawl.Page // alias updates to send to the indexer with the next commit
 
@@ -134,6 +136,10 @@ func (s *Ledger) Summarised(m Summary) *Summary {
 
 // NoPagesUntil makes no page be granted before t, because the page budget had none left.
 func (s *Ledger) NoPagesUntil(t time.Time) { s.Spent = t }
+
+// ReservePages reserves n more pages of the budget for mobile robots that are out; fewer if n is
+// negative.
+func (s *Ledger) ReservePages(n int64) { s.Reserved += n }
 
 // AddAlias adds a message for the indexer about an alias, or about a page that is to be dropped.
 func (s *Ledger) AddAlias(p crawl.Page) { s.Aliases = append(s.Aliases, p) }

@@ -68,3 +68,36 @@ func (o *Origin) NoRUP(until time.Time) {
 	o.RUPDue = until
 	o.changed()
 }
+
+// Dispatch says that a mobile robot is out for an origin, or that the pages which one brought are
+// being compared with those of the site. Its host stays in memory meanwhile. It is part of the
+// origin's record; package dispatch stores the rest.
+type Dispatch struct {
+	// Until is when the pages of the origin wait no longer; zero: they do not wait.
+	Until time.Time `json:"until,omitzero"`
+}
+
+// DispatchPatience is how long the pages of an origin wait for a mobile robot after its last sign of
+// life.
+const DispatchPatience = 10 * time.Minute
+
+// BeginDispatch notes that a mobile robot is out, for which the pages of o wait until a time at
+// most. Called again, it changes that time.
+func (o *Origin) BeginDispatch(until time.Time) {
+	o.Dispatch = &Dispatch{Until: until}
+	o.changed()
+}
+
+// DispatchEnded notes that no mobile robot is out for o, nor anything that one brought is compared.
+func (o *Origin) DispatchEnded() {
+	o.Dispatch = nil
+	o.changed()
+}
+
+// AwaitsRobot is when the pages of o wait no longer for a mobile robot; zero if they do not wait.
+func (o *Origin) AwaitsRobot() (until time.Time) {
+	if o.Dispatch == nil {
+		return until
+	}
+	return o.Dispatch.Until
+}

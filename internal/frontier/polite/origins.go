@@ -43,6 +43,12 @@ func From(o *hosts.Origin, now time.Time) (t time.Time) {
 	return t
 }
 
+// PagesFrom is the earliest time at which a page of the origin may be requested: not while a mobile
+// robot is out for it, which may bring the page.
+func PagesFrom(o *hosts.Origin, now time.Time) time.Time {
+	return mirror.Latest(From(o, now), o.AwaitsRobot())
+}
+
 // Slow reports that the origin requests a longer delay than CrawlDelayCap. Its host is postponed.
 func Slow(o *hosts.Origin) bool {
 	return o.HasDelay && o.Copy == crawl.RobotsParsed && o.CrawlDelay > CrawlDelayCap

@@ -42,6 +42,10 @@ var (
 	RetryCopy = Retry{First: 5 * time.Minute, Factor: 4}
 	// RetryRUP is a site's RUP server.
 	RetryRUP = Retry{First: time.Hour, Factor: 2, Most: 24 * time.Hour}
+	// RetryDispatch is a server of mobile robots that could not be reached, or had no room.
+	RetryDispatch = Retry{First: time.Hour, Factor: 2, Most: 24 * time.Hour}
+	// RetryVerify is a page that is compared with what a mobile robot brought.
+	RetryVerify = Retry{First: 10 * time.Minute, Factor: 2, Most: time.Hour, Tries: 3}
 	// RetryWebSub is a hub.
 	RetryWebSub = Retry{First: 2 * time.Hour, Factor: 2, Most: 32 * time.Hour, Tries: 5}
 )

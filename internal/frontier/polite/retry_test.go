@@ -37,6 +37,8 @@ func TestRetries(t *testing.T) {
 		want  []time.Duration
 	}{
 		{"a RUP server", RetryRUP.After, hours(1, 2, 4, 8, 16, 24, 24, 24)},
+		{"a server of mobile robots", RetryDispatch.After, hours(1, 2, 4, 8, 16, 24, 24)},
+		{"a page that a mobile robot brought", RetryVerify.After, []time.Duration{10 * m, 20 * m, 40 * m, h, h}},
 		{"a hub", RetryWebSub.After, hours(2, 4, 8, 16, 32, 32)},
 		{"a page with a copy, re-crawled weekly at the latest", RetryCopy.UpTo(7 * 24 * h).After,
 			[]time.Duration{5 * m, 20 * m, 80 * m, 320 * m, 1280 * m, 5120 * m, 7 * 24 * h, 7 * 24 * h}},
@@ -54,14 +56,14 @@ func TestRetries(t *testing.T) {
 			t.Errorf("%s: waits %v, want %v", c.name, got, c.want)
 		}
 	}
-	if RetryWebSub.Tries != 5 || SitemapTries != 3 || FeedTries != 8 || hosts.MaxAttempts != 3 {
+	if RetryWebSub.Tries != 5 || RetryVerify.Tries != 3 || SitemapTries != 3 || FeedTries != 8 || hosts.MaxAttempts != 3 {
 		t.Error("the number of tries has changed")
 	}
 }
 
 // TestRetriesStop asks for waits after more failures than there can be.
 func TestRetriesStop(t *testing.T) {
-	for _, r := range []Retry{RetryRUP, RetryWebSub, RetryRobots, RetryCopy.UpTo(time.Hour)} {
+	for _, r := range []Retry{RetryRUP, RetryWebSub, RetryDispatch, RetryVerify, RetryRobots, RetryCopy.UpTo(time.Hour)} {
 		for _, n := range []int{0, 1, 100, 1 << 30} {
 			if d := r.After(n); d < r.First && d < r.Most || d > r.Most {
 				t.Errorf("%+v waits %v after %d failures", r, d, n)

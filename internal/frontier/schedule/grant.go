@@ -40,6 +40,13 @@ func (s *Visits) ExpiredReported(id crawl.VisitID) {
 	}
 }
 
+// AddExpired notes that a visit, which is over, may still report so many URLs.
+func (s *Visits) AddExpired(id crawl.VisitID, n int, now time.Time) {
+	if n > 0 {
+		s.Expired = append(s.Expired, ExpiredVisit{id, n, now.Add(budget.ExpiredTime)})
+	}
+}
+
 // MaxGrantBytes limits the response to a request for visits, which must fit into a NATS message.
 const MaxGrantBytes = 512 << 10
 
@@ -181,7 +188,10 @@ func (s *Visits) addAux(g *crawl.Visit, h *hosts.Host, aux []crawl.AuxRequest, n
 	for i := range g.Aux {
 		e := &g.Aux[i]
 		bytes += len(e.URL) + len(e.Form) + 300
-		// All are ordinary URLs of this host, so its rules apply.
+		if e.Kind == crawl.AuxDispatch {
+			continue // its server has no robots.txt; that of the site names it
+		}
+		// All others are ordinary URLs of this host, so its rules apply.
 		to := e.URL.Origin()
 		if slices.ContainsFunc(g.Robots, func(r crawl.Robots) bool { return r.Origin == to }) {
 			continue
@@ -251,7 +261,7 @@ func (s *Visits) pagesFor(h *hosts.Host, k int, now time.Time) int {
 	if s.polite.AuxQuota(h, now) {
 		return 0
 	}
-	ready := !s.urls.Full(h) && slices.ContainsFunc(h.Origins, func(o hosts.Origin) bool { return o.Ready > 0 && !polite.From(&o, now).After(now) })
+	ready := !s.urls.Full(h) && slices.ContainsFunc(h.Origins, func(o hosts.Origin) bool { return o.Ready > 0 && !polite.PagesFrom(&o, now).After(now) })
 	if o := polite.SlowOrigin(h); !ready || now.Before(s.ledger.Spent) || o != nil && polite.From(o, now).After(now) {
 		return 0
 	}
@@ -266,10 +276,10 @@ func (s *Visits) pagesFor(h *hosts.Host, k int, now time.Time) int {
 	return k
 }
 
-// Slots is how much of the page budget this shard uses: stored pages, URLs in visits, and URLs of
-// visits that expired lately.
+// Slots is how much of the page budget this shard uses: stored pages, URLs in visits, URLs of
+// visits that expired lately, and pages that mobile robots may yet bring.
 func (s *Visits) Slots(now time.Time) int64 {
-	used := s.ledger.Meta.Counts.Stored + s.urls.InFlight
+	used := s.ledger.Meta.Counts.Stored + s.urls.InFlight + s.ledger.Reserved
 	s.Expired = slices.DeleteFunc(s.Expired, func(g ExpiredVisit) bool { return g.until.Before(now) })
 	for _, g := range s.Expired {
 		used += int64(g.urls)
@@ -295,7 +305,7 @@ func (s *Visits) pick(h *hosts.Host, k int, now time.Time, g *crawl.Visit, v *ho
 	queue := s.ledger.Ready()
 	for i := range h.Origins {
 		o := &h.Origins[i]
-		if o.Ready == 0 || polite.From(o, now).After(now) {
+		if o.Ready == 0 || polite.PagesFrom(o, now).After(now) {
 			continue
 		}
 		prefix := append(h.ID.Append(nil), byte(i))
@@ -377,6 +387,13 @@ func (s *Visits) robotsFor(h *hosts.Host, o *hosts.Origin, now time.Time, limit 
 		}
 		r.Rights = append(r.Rights, a)
 	}
+	return r
+}
+
+// RobotsFor is what a fetcher needs to know of an origin's robots.txt outside of a visit to it.
+func (s *Visits) RobotsFor(h *hosts.Host, o *hosts.Origin, now time.Time) crawl.Robots {
+	r := s.robotsFor(h, o, now, 4*robotsInline)
+	r.ProbeData = false
 	return r
 }
 

@@ -34,7 +34,7 @@ func (s *Visits) Ready(h *hosts.Host, now time.Time) (from time.Time, ok bool) {
 		if !work {
 			continue
 		}
-		if u := polite.From(o, now); u.After(t) {
+		if u := polite.PagesFrom(o, now); u.After(t) {
 			t = u
 		}
 		if !ok || t.Before(from) {

@@ -79,8 +79,14 @@ func (s *Account) Explain(raw string, u canon.URL, now time.Time) (crawl.Explana
 		ok := !r.NoSnippet
 		x.SnippetAllowed = &ok
 	}
+	if x.Robot, err = s.dispatches.Explain(h, &r); err != nil {
+		return x, err
+	}
 	if r.Class == crawl.Queued {
 		s.explainQueued(&x, h, &r, now)
+		if err := s.explainAwaited(&x, h, &r, now); err != nil {
+			return x, err
+		}
 	}
 	s.explainAgain(&x, h, &r)
 	s.explainForgotten(&x, u) // whether or not the pass has reached it
@@ -159,6 +165,15 @@ func (s *Account) explainQueued(x *crawl.Explanation, h *hosts.Host, r *urls.Rec
 	if why != "" && x.Detail == "" {
 		x.Detail = "host " + state + ": " + why
 	}
+}
+
+// explainAwaited adds that a queued URL waits for a mobile robot, which may bring its page.
+func (s *Account) explainAwaited(x *crawl.Explanation, h *hosts.Host, r *urls.Record, now time.Time) error {
+	server, err := s.dispatches.Awaited(h, int(r.Origin), now)
+	if server != "" && (x.Detail == "" || !r.Waiting()) {
+		x.Detail = "waiting for a mobile robot, which was sent to " + server
+	}
+	return err
 }
 
 func (s *Account) explainRobots(x *crawl.Explanation, h *hosts.Host, o *hosts.Origin, u canon.URL, now time.Time) {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/dispatch"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/mirrors"
 	"github.com/curtsy/curtsy/internal/frontier/polite"
@@ -14,22 +15,23 @@ import (
 // Outcomes applies to one shard what visits report, and what an indexer reports about the pages of
 // visits.
 type Outcomes struct {
-	features *hosts.Features
-	ledger   *hosts.Ledger
-	links    *Links
-	mirrors  *mirrors.Mirrors
-	passes   *Passes
-	polite   *polite.Polite
-	recrawl  *urls.Recrawl
-	timeline *schedule.Timeline
-	urls     *urls.URLs
-	visits   *schedule.Visits
+	dispatches *dispatch.Dispatches
+	features   *hosts.Features
+	ledger     *hosts.Ledger
+	links      *Links
+	mirrors    *mirrors.Mirrors
+	passes     *Passes
+	polite     *polite.Polite
+	recrawl    *urls.Recrawl
+	timeline   *schedule.Timeline
+	urls       *urls.URLs
+	visits     *schedule.Visits
 }
 
 // NewOutcomes returns the outcomes of a shard, whose parts below this package are made, and of this
 // package the links and the passes.
 func NewOutcomes(p *Parts) *Outcomes {
-	return &Outcomes{features: p.Features, ledger: p.Ledger, links: p.Links, mirrors: p.Mirrors, passes: p.Passes, polite: p.Polite,
+	return &Outcomes{dispatches: p.Dispatches, features: p.Features, ledger: p.Ledger, links: p.Links, mirrors: p.Mirrors, passes: p.Passes, polite: p.Polite,
 		recrawl: p.Recrawl, timeline: p.Timeline, urls: p.URLs, visits: p.Visits}
 }
 
@@ -114,6 +116,11 @@ func (s *Outcomes) Apply(ev *crawl.Event, now time.Time) error {
 // information about the host. Once a newer visit has reported, it is unknown how much an older one
 // had reported before, so later reports of the older one are left out of the sums.
 func (s *Outcomes) sumUp(h *hosts.Host, id crawl.VisitID, o *crawl.Outcome, now time.Time) {
+	if o.Partial && o.Requests == 0 && o.Bytes == 0 {
+		// It adds nothing. If it is about pages that a mobile robot brought, it must not make the
+		// reports of a visit be left out that began before it.
+		return
+	}
 	if !h.BeginReport(id) {
 		return
 	}

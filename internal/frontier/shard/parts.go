@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/dispatch"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/mirrors"
 	"github.com/curtsy/curtsy/internal/frontier/polite"
@@ -37,6 +38,8 @@ type Parts struct {
 	RUPSites *updates.RUPSites
 	Timeline *schedule.Timeline
 	Visits   *schedule.Visits
+
+	Dispatches *dispatch.Dispatches
 
 	Links    *Links
 	Passes   *Passes
@@ -81,6 +84,9 @@ func New(o hosts.Options) *Parts {
 	p.Timeline = schedule.NewTimeline(p.Ledger)
 	p.Links = NewLinks(p.Ledger, p.Mirrors, p.Polite, p.Recrawl, p.RUPSites, p.URLs)
 	p.Visits = schedule.NewVisits(p.Features, p.Ledger, p.Polite, p.Recrawl, p.Sitemaps, p.Timeline, p.URLs)
+	p.Dispatches = dispatch.New(p.Features, p.Ledger, p.URLs, dispatch.Above{
+		Robots: p.Visits.RobotsFor, Refetch: p.Mirrors.Refetch, Expired: p.Visits.AddExpired, ReportBudget: p.Visits.ReportBudget,
+	})
 	p.Passes = NewPasses(p.DataFiles, p.Features, p.Ledger, p.Links, p.Mirrors, p.Recrawl, p.URLs, p.Visits)
 	p.History = NewHistory(p.Ledger.File)
 	p.Account = NewAccount(p)
@@ -104,6 +110,7 @@ func (p *Parts) allFeatures() []hosts.Feature {
 		p.IndexNow.Feature(),
 		p.Feeds.Feature(),
 		p.WebSub.Feature(),
+		p.Dispatches.Feature(),
 		p.Timeline.Feature(),
 	}, wellknown.OriginFiles(p.Features, p.Ledger), []hosts.Feature{
 		p.History.Feature(),

@@ -21,7 +21,7 @@ func (s *Outcomes) result(h *hosts.Host, id crawl.VisitID, res *crawl.Result, o 
 	k, v := s.urls.Lookup(h, res.URL)
 	if v == nil {
 		var err error
-		if k, v, err = s.acceptLate(h, res.URL); v == nil || err != nil {
+		if k, v, err = s.acceptLate(h, id, res.URL); v == nil || err != nil {
 			return err
 		}
 	}
@@ -32,8 +32,13 @@ func (s *Outcomes) result(h *hosts.Host, id crawl.VisitID, res *crawl.Result, o 
 	if r.Visit.Compare(id) >= 0 {
 		return nil // replayed, or a later visit has reported
 	}
+	stored := r.Class == crawl.Stored
 	if s.ledger.Judge.Forgotten.Has(r.URL) {
 		res = ForgottenResult(res)
+	} else if res.Class == crawl.Stored && !stored && s.dispatches.Full(id) {
+		// Its page is not needed: by mistake there are more than were reserved.
+		s.ledger.AddAlias(crawl.Page{Kind: crawl.KindPage, URL: r.URL, Deleted: crawl.ReasonStoreFailed})
+		return s.fetchAnew(h, k, &r, id)
 	} else if s.stale(&r, id, res) {
 		return s.fetchAnew(h, k, &r, id)
 	} else if r.Class == crawl.Stored && urls.LeavesCopy(res) {
@@ -62,6 +67,9 @@ func (s *Outcomes) result(h *hosts.Host, id crawl.VisitID, res *crawl.Result, o 
 	}
 	if err := s.urls.SetState(h, &r, to); err != nil {
 		return err
+	}
+	if r.Class == crawl.Stored && !stored {
+		s.dispatches.Stored(id)
 	}
 	if r.Class != crawl.Queued {
 		r.Unranked()
@@ -155,8 +163,12 @@ const redirectAge = 24 * time.Hour
 
 // acceptLate accepts a URL, as queued, that was visited although this state does not know it: the
 // link is in a part of the log that was lost, or a narrower scope excluded it when the log was read
-// again. Its depth is unknown, so it gets the maximum depth.
-func (s *Outcomes) acceptLate(h *hosts.Host, u canon.URL) (k, v []byte, err error) {
+// again. Its depth is unknown, so it gets the maximum depth. A page that a mobile robot brought is
+// not accepted out of scope, whatever it says.
+func (s *Outcomes) acceptLate(h *hosts.Host, id crawl.VisitID, u canon.URL) (k, v []byte, err error) {
+	if s.dispatches.Owns(id) && !s.ledger.Judge.Scope.Decide(u).In {
+		return nil, nil, nil
+	}
 	oi, ok := s.ledger.OriginOf(h, u.Origin())
 	if !ok || u.Host() != h.Name {
 		s.ledger.Log.Error("an outcome for a URL that was never accepted", "url", u)

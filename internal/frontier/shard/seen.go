@@ -137,7 +137,7 @@ func (s *Links) Apply(l *crawl.Links, now time.Time) error {
 		if err := s.accept(o, l, now); err != nil {
 			return err
 		}
-		if l.Source != crawl.SourcePage && s.recrawl.Sooner > before {
+		if l.Source != crawl.SourcePage && l.Source != crawl.SourceRobot && s.recrawl.Sooner > before {
 			if at, ok := o.Host.OriginIndex(o.URL.Origin()); ok {
 				sooner[site{o.Host, at}]++
 			}

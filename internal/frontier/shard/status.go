@@ -47,6 +47,8 @@ func (s *Account) Status(now time.Time) crawl.Status {
 		Aux: s.ledger.PendingAux(now, s.patience()) + s.mirrors.Pending(now, s.patience()), DueSoon: dueSoon,
 		Paused: s.ledger.Judge.Spec.Paused, Forgotten: s.ledger.Judge.ForgottenText, Forgetting: s.passes.Listed(store.BucketForget), Retrying: s.passes.Listed(store.BucketRetry), Passing: s.passes.Passing(),
 	}}
+	st.Shards[0].Aux += s.dispatches.Pending(s.patientUntil(now), now)
+	st.MobileRobots = s.dispatches.Sum()
 	st.Round = s.round(st, now)
 	return st
 }
@@ -198,6 +200,10 @@ func (s *Account) HostInfo(h *hosts.Host, now time.Time) crawl.HostInfo {
 	}
 	hi.State, hi.Reason, hi.NextDue = s.hostState(h, now)
 	hi.Sitemaps = s.sitemaps.Infos(h, wellknown.MaxSitemapInfos)
+	var err error
+	if hi.Dispatches, err = s.dispatches.Infos(h); err != nil {
+		s.ledger.Log.Error("dispatches cannot be read", "host", h.Name, "error", s.ledger.Blame(err))
+	}
 	return hi
 }
 

@@ -40,6 +40,14 @@ var (
 	BucketFeedsDue = []byte("feeds-due")
 	// Host id, topic → a subscription at a hub (updates.WebSub).
 	BucketWebSub = []byte("websub")
+	// Host id, origin → what is known of the mobile robots that are sent for it (dispatch).
+	BucketDispatches = []byte("dispatches")
+	// Due (Unix s), key of BucketDispatches → nothing.
+	BucketDispatchesDue = []byte("dispatches-due")
+	// Key of BucketDispatches, 0, number → a page of which a mobile robot brought a copy.
+	BucketDispatchSamples = []byte("dispatch-samples")
+	// Key of BucketDispatches → visits whose pages are fetched again (dispatch).
+	BucketDispatchRefetch = []byte("dispatch-refetch")
 	// Host id, source, origin → how reliable hints proved (urls.Recrawl).
 	BucketHints = []byte("hints")
 
@@ -63,6 +71,6 @@ var (
 	BucketTwins = []byte("twins")
 
 	allBuckets = [][]byte{BucketMeta, BucketNames, BucketHosts, BucketRobots, BucketBlocks, BucketLater, BucketAgain, BucketForget, BucketRetry,
-		BucketAux, bucketOutbox, BucketTwins, BucketSitemaps, BucketSitequeue, BucketNested, BucketRUP, BucketIndexNow, BucketIndexNowURLs, BucketFeeds, BucketFeedsDue, BucketWebSub, BucketHints, BucketDomains, BucketClosed, BucketWaiting, BucketEvicted, BucketRobotsProxy, BucketTimeline,
+		BucketAux, bucketOutbox, BucketTwins, BucketSitemaps, BucketSitequeue, BucketNested, BucketRUP, BucketIndexNow, BucketIndexNowURLs, BucketFeeds, BucketFeedsDue, BucketWebSub, BucketDispatches, BucketDispatchesDue, BucketDispatchSamples, BucketDispatchRefetch, BucketHints, BucketDomains, BucketClosed, BucketWaiting, BucketEvicted, BucketRobotsProxy, BucketTimeline,
 		BucketHistory}
 )

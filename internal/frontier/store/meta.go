@@ -57,6 +57,11 @@ type Meta struct {
 	// The SitemapText with which all origins were asked for sitemaps.
 	Sitemaps string `json:"sitemaps,omitempty"`
 	Updates  bool   `json:"updates,omitempty"` // all origins were to be asked for /rupinfo.txt
+
+	// The settings with which all origins were asked for servers of mobile robots; empty: none
+	// were.
+	Dispatches string         `json:"dispatches,omitempty"`
+	Robots     DispatchCounts `json:"mobile_robots,omitzero"`
 }
 
 // EntryOverhead is the approximate size of a log message beside its data.

@@ -55,6 +55,27 @@ func (m *Meta) AskedSitemaps(text string) { m.Sitemaps = text }
 // AskedUpdates notes whether all origins were asked for /rupinfo.txt.
 func (m *Meta) AskedUpdates(on bool) { m.Updates = on }
 
+// DispatchCounts count the mobile robots that were sent, since the shard began.
+type DispatchCounts struct {
+	Sent      int64 `json:"sent,omitempty"`
+	Pages     int64 `json:"pages,omitempty"` // that they brought
+	Unchanged int64 `json:"unchanged,omitempty"`
+	Received  int64 `json:"received,omitempty"`  // bytes from servers
+	Confirmed int64 `json:"confirmed,omitempty"` // compared pages that were the same
+	Dropped   int64 `json:"dropped,omitempty"`   // servers
+}
+
+// CountDispatches adds to the counts of mobile robots.
+func (m *Meta) CountDispatches(n DispatchCounts) {
+	c := &m.Robots
+	c.Sent, c.Pages, c.Unchanged = c.Sent+n.Sent, c.Pages+n.Pages, c.Unchanged+n.Unchanged
+	c.Received, c.Confirmed, c.Dropped = c.Received+n.Received, c.Confirmed+n.Confirmed, c.Dropped+n.Dropped
+}
+
+// AskedDispatches notes by which settings all origins were asked for servers of mobile robots; "":
+// by none.
+func (m *Meta) AskedDispatches(text string) { m.Dispatches = text }
+
 // GrantedStrangers notes that visits were granted to processes that may outlive this one.
 func (m *Meta) GrantedStrangers() { m.Strangers = true }
 

@@ -13,6 +13,9 @@ type Metrics struct {
 	LeftOut                                            *prometheus.CounterVec // by reason
 	Merged                                             *prometheus.CounterVec // by evidence
 	Again                                              *prometheus.CounterVec // by result
+	Dispatches                                         *prometheus.CounterVec // by state
+	Compared                                           *prometheus.CounterVec // by result
+	DispatchDropped                                    prometheus.Counter
 	// By what was waited for before work continued
 	Taken                             *prometheus.CounterVec
 	Reports                           *prometheus.CounterVec // by outcome
@@ -71,11 +74,26 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 	for _, outcome := range []string{"applied", "fetched", "held", "ignored", "refused"} {
 		m.Reports.WithLabelValues(outcome)
 	}
+	m.Dispatches = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Namespace: "curtsy", Subsystem: "frontier", Name: "dispatches_total",
+		Help: "Mobile robots that were sent, by how that ended: all arrived (done), it ended early (cut), the server could not be reached (failed) or did not accept it (refused), or it was not wanted any more (dropped).",
+	}, []string{"state"})
+	for _, state := range []string{"done", "cut", "failed", "refused", "dropped"} {
+		m.Dispatches.WithLabelValues(state)
+	}
+	m.Compared = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Namespace: "curtsy", Subsystem: "frontier", Name: "dispatch_pages_compared_total",
+		Help: "Pages of mobile robots that were compared with those of the site, by result: the same (confirmed), another page (differs), or not comparable (unclear).",
+	}, []string{"result"})
+	for _, result := range []string{"confirmed", "differs", "unclear"} {
+		m.Compared.WithLabelValues(result)
+	}
+	m.DispatchDropped = counter("dispatch_servers_dropped_total", "Servers of mobile robots that are not used for a while, because what they sent was wrong.")
 	m.ReadyTime = seconds("shard_ready_seconds", "Time from acquiring a shard to having read its whole log.")
 	if reg != nil {
 		reg.MustRegister(m.Takes, m.Visits, m.Expired, m.Links, m.Forwarded, m.Accepted, m.Commit, m.Checkpoints, m.CheckpointsFailed,
 			m.CheckpointBytes, m.CheckpointTime, m.HandedOver, m.Taken, m.Again, m.ReadyTime,
-			m.LeftOut, m.Reports, m.Claims, m.Merged, m.Dissolved)
+			m.LeftOut, m.Reports, m.Claims, m.Merged, m.Dissolved, m.Dispatches, m.Compared, m.DispatchDropped)
 	}
 	return m
 }

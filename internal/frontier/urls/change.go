@@ -36,6 +36,10 @@ func (r *Record) AttemptsForgotten() { r.Attempts = 0 }
 // AnswerForgotten removes what the response to the URL contained.
 func (r *Record) AnswerForgotten() { r.Status, r.Line, r.NoSnippet = 0, 0, false }
 
+// CopyForgotten removes what is known of the copy that was fetched last, so that the next one is
+// requested and kept whatever that copy was.
+func (r *Record) CopyForgotten() { r.StoredCopy, r.Again = StoredCopy{}, Again{} }
+
 // Unranked removes the rank that the URL had in its queue.
 func (r *Record) Unranked() { r.Rank = 0 }
 

@@ -53,7 +53,7 @@ func (s *Recrawl) Due(h *hosts.Host, now time.Time) bool {
 		return false
 	}
 	for i := range h.Origins {
-		if t, ok := s.DueFrom(h, i); ok && !t.After(now) && !polite.From(&h.Origins[i], now).After(now) {
+		if t, ok := s.DueFrom(h, i); ok && !t.After(now) && !polite.PagesFrom(&h.Origins[i], now).After(now) {
 			if s.ledger.Budget.MayRead() {
 				return true
 			}
@@ -74,7 +74,7 @@ type Candidate struct {
 // DueAgain returns up to n URLs of h that are due to be fetched again, the most valuable first.
 func (s *Recrawl) DueAgain(h *hosts.Host, n int, now time.Time) (all []Candidate) {
 	for i := range h.Origins {
-		if t, ok := s.DueFrom(h, i); !ok || t.After(now) || polite.From(&h.Origins[i], now).After(now) {
+		if t, ok := s.DueFrom(h, i); !ok || t.After(now) || polite.PagesFrom(&h.Origins[i], now).After(now) {
 			continue
 		}
 		taken, of := 0, Pace(0)
