@@ -174,8 +174,8 @@ type DispatchPlan struct {
 	AgentID      string
 	Offset, Skip int64
 
-	// Before is what was reported of it before, without a Sample. Visit and Limit are always set, so
-	// that a fetcher continues from it.
+	// Before is what was reported of it before, without a Sample. Visit and Limit are always set,
+	// so that a fetcher continues from it.
 	Before Dispatch
 
 	Known []KnownPage // some of the URLs below the path that the shard knows

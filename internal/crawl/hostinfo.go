@@ -164,9 +164,10 @@ type DispatchInfo struct {
 	// done, cut, failed or refused.
 	State  string     `json:"state"`
 	Reason string     `json:"reason,omitempty"`
-	Sent   int64      `json:"sent"`           // how many robots were sent so far
-	At     *time.Time `json:"at,omitempty"`   // when the last one was sent, or its last progress
-	Next   *time.Time `json:"next,omitempty"` // when the next one is due; nil: it is not known, or never
+	Sent   int64      `json:"sent"`         // how many robots were sent so far
+	At     *time.Time `json:"at,omitempty"` // when the last one was sent, or its last progress
+	// Next is when the next one is due; nil: it is not known, or never.
+	Next *time.Time `json:"next,omitempty"`
 
 	// These are about the last one. Documents is what it listed. Pages were stored, Unchanged were
 	// not sent because the stored copy is still valid, and Ignored may not be used.
@@ -195,7 +196,7 @@ type MobileRobots struct {
 	Verifying   int   `json:"verifying"`   // ended, and some of their pages are being compared
 	Sent        int64 `json:"sent"`        // how many were sent so far
 	Pages       int64 `json:"pages"`       // that they brought
-	Unchanged   int64 `json:"unchanged"`   // pages that they did not bring, because the copy is valid
+	Unchanged   int64 `json:"unchanged"`   // pages whose stored copy is still valid
 	Received    int64 `json:"received"`    // bytes from servers
 	Confirmed   int64 `json:"confirmed"`   // compared pages that were the same
 	Dropped     int64 `json:"dropped"`     // servers that were dropped

@@ -237,8 +237,8 @@ func TestEachRowOfTheMatricesDrivesADispatch(t *testing.T) {
 					d := b.plan(v.Aux[0]).Before
 					b.ends(v, &d, crawl.DispatchDone)
 				}
-				// The robot that reads a row's document is that of the longest path above it with the
-				// server that the robots.txt names for the row.
+				// The robot that reads a row's document is that of the longest path above it with
+				// the server that the robots.txt names for the row.
 				f := b.s.Ledger.RobotsFile(b.s.Ledger.Hosts["www.fict.org"], &b.s.Ledger.Hosts["www.fict.org"].Origins[0])
 				servers := map[string]bool{}
 				for row, want := range c.rows {
@@ -468,7 +468,8 @@ func TestADispatchIsAdopted(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBench(t, dispatchSpec())
 			b.links(0, "", robotsSite+"/")
-			// The owner that sent the robot left no checkpoint with it: only its reports are in the log.
+			// The owner that sent the robot left no checkpoint with it: only its reports are in the
+			// log.
 			u, _ := crawl.AgentServerURL("atp://robots.a.example:5000")
 			e := crawl.AuxRequest{Kind: crawl.AuxDispatch, URL: u, Origin: canon.URL(robotsSite + "/").Origin(), About: robotsSite + "/", Hop: 7}
 			d := crawl.Dispatch{Visit: crawl.VisitID{Epoch: 1, N: 5}, Limit: 100}
@@ -555,7 +556,7 @@ func TestAServerThatLiesIsDropped(t *testing.T) {
 		if x := b.explain(robotsSite + "/7"); x.Robot != nil || x.State != "stored" {
 			t.Errorf("%+v", x)
 		}
-		if st := b.status(); st.MobileRobots.Dropped != 1 || b.s.Ledger.Hosts["www.a.example"].Aux != nil && len(b.s.Ledger.Hosts["www.a.example"].Aux) > 0 {
+		if st := b.status(); st.MobileRobots.Dropped != 1 || len(b.s.Ledger.Hosts["www.a.example"].Aux) > 0 {
 			t.Errorf("%+v", st.MobileRobots)
 		}
 		if _, ok := b.sentRobot(dispatch.DroppedFor - 2*time.Hour); ok {
@@ -751,8 +752,8 @@ func TestPagesWaitForASignOfLife(t *testing.T) {
 	})
 }
 
-// A visit that began before the robot was sent still counts in full: its requests, its bytes and the
-// overload that it met.
+// A visit that began before the robot was sent still counts in full: its requests, its bytes and
+// the overload that it met.
 func TestAVisitThatBeganBeforeTheRobotWasSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, dispatchSpec())

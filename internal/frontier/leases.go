@@ -10,8 +10,9 @@ import (
 )
 
 // serveLeases answers the fetchers' requests about one shard until stop is called: renewals,
-// robots.txt bodies by digest, and plans of dispatches. A frontier that may not act for the shard does not answer. A fetcher
-// asks again as long as its lease lasts, and another owner may answer by then.
+// robots.txt bodies by digest, and plans of dispatches. A frontier that may not act for the shard
+// does not answer. A fetcher asks again as long as its lease lasts, and another owner may answer by
+// then.
 func (f *Frontier) serveLeases(s *Shard) (stop func(), err error) {
 	renew, err := f.q.NC.Subscribe(f.names.Renew(s.Ledger.ID), func(m *nats.Msg) {
 		r, err := crawl.DecodeRenew(m.Data)

@@ -23,6 +23,9 @@ const (
 	GiveUp = 24 * time.Hour
 	// MaxPaths is the maximum number of paths of an origin for which robots are sent.
 	MaxPaths = 16
+	// MaxLines is the maximum number of lines of a robots.txt that may name a server. Each is
+	// compared with all that follow, so a file with very many would cost much.
+	MaxLines = 64
 	// MaxWorking is the maximum number of origins of a shard for which a robot is out, or what it
 	// brought is being compared: their hosts stay in memory. Others wait for their turn, and their
 	// pages are fetched meanwhile.
@@ -39,7 +42,7 @@ const (
 	DroppedFor = 30 * 24 * time.Hour
 
 	atOnce    = 16                      // how many dispatches begin at once
-	soon      = time.Second             // when a dispatch is tried again for which there was no page budget
+	soon      = time.Second             // when a dispatch begins for which there were no pages
 	unwanted  = time.Hour               // when one is that was not wanted any more
 	leastPart = 256                     // how many pages of a limit a dispatch may have at least
 	latest    = DroppedFor + RefusedFor // no due time is later

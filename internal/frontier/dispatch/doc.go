@@ -1,5 +1,5 @@
-// Package dispatch decides when a mobile robot is sent for an origin, keeps what is known of it, and
-// checks what it brought (design §7.7).
+// Package dispatch decides when a mobile robot is sent for an origin, keeps what is known of it,
+// and checks what it brought (design §7.7).
 //
 // A robots.txt may name servers to which mobile robots can be sent (formats §3). For each path for
 // which it names one that may be used, the owner of the site's shard queues an auxiliary request

@@ -103,7 +103,7 @@ type Check struct {
 	About  canon.URL     `json:"about"`
 	Server canon.URL     `json:"server"`
 	Began  time.Time     `json:"began"`          // when the robot was sent
-	Next   int           `json:"next,omitempty"` // the number of the first page that was not requested
+	Next   int           `json:"next,omitempty"` // number of the first page that was not asked for
 	// Asked are the pages that are being requested, and Waiting those that are to be once more.
 	Asked   []int `json:"asked,omitempty"`
 	Waiting []int `json:"waiting,omitempty"`

@@ -34,7 +34,7 @@ type checks struct{ *records }
 type sample struct {
 	URL      canon.URL `json:"url"`
 	Brought  content   `json:"brought"`
-	Served   *content  `json:"served,omitempty"` // what the site served, if it is requested once more
+	Served   *content  `json:"served,omitempty"` // by the site, before the second request
 	Failures int       `json:"failures,omitempty"`
 	Due      time.Time `json:"due,omitzero"` // not requested before
 }
@@ -177,7 +177,7 @@ func (s *checks) more(h *hosts.Host, i int, site *Site, now time.Time) error {
 			continue
 		}
 		e := s.verification(site, r.URL)
-		if slices.Contains(h.Aux, e) { // it was answered, but the visit has not reported that it is done
+		if slices.Contains(h.Aux, e) { // its visit has not reported yet that the last one is done
 			r.Due = now.Add(soon)
 			if err := s.wait(site, n, &r); err != nil {
 				return err

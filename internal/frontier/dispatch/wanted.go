@@ -79,9 +79,11 @@ func (s *records) wanted(h *hosts.Host, i int) []Path {
 
 // Named are the paths of an origin for which its robots.txt names a server that may be used, in the
 // order of the file. A line whose path later lines override as a whole has none, nor has one whose
-// path is below another of the same server.
+// path is below another of the same server. Of a file with more than MaxLines such lines, the
+// further ones name none.
 func Named(f *robots.File, o canon.Origin, mayUse func(o canon.Origin, server canon.URL) bool) (list []Path) {
-	for _, line := range f.AgentServers() {
+	lines := f.AgentServers()
+	for _, line := range lines[:min(len(lines), MaxLines)] {
 		server, ok := crawl.AgentServerURL(line.Target)
 		if line.Target == "" || !ok || !mayUse(o, server) {
 			continue

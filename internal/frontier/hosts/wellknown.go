@@ -77,8 +77,8 @@ type Dispatch struct {
 	Until time.Time `json:"until,omitzero"`
 }
 
-// DispatchPatience is how long the pages of an origin wait for a mobile robot after its last sign of
-// life.
+// DispatchPatience is how long the pages of an origin wait for a mobile robot after its last sign
+// of life.
 const DispatchPatience = 10 * time.Minute
 
 // BeginDispatch notes that a mobile robot is out, for which the pages of o wait until a time at
