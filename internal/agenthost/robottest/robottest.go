@@ -3,10 +3,12 @@
 package robottest
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/curtsy/curtsy/internal/mobile"
@@ -45,29 +47,53 @@ func build(t testing.TB, what string) []byte {
 
 // Module is a module of a few octets.
 type Module struct {
-	Imports []string // functions of the host, which Call numbers in this order
+	Imports []string // functions of the host, which Call numbers in this order; with a dot those of WASI: wasi.fd_write
 	Import  string   // a function without parameters of another module: MODULE.NAME
 	Memory  uint32   // pages
 	Table   uint32   // elements
-	Start   []byte   // the instructions of _start
+	Locals  uint32   // variables of _start, i64
+	Begin   []byte   // the instructions of a function that is called before _start; nil: none
+	Start   []byte   // the instructions of _start, whose number is that after the imports
+	More    uint32   // functions that do nothing
+	Data    uint32   // zero octets that the module puts at the beginning of its memory
 	Hidden  bool     // _start is not exported
+}
+
+// parameters is how many parameters the functions have that a Module can import, all i32.
+var parameters = map[string]byte{
+	"input": 3, "list": 4, "open": 2, "head": 2, "read": 2, "emit": 2, "log": 2,
+	"wasi.fd_write": 4, "wasi.random_get": 2, "wasi.poll_oneoff": 4, "wasi.path_open": 4,
 }
 
 // Octets encodes the module.
 func (m Module) Octets() []byte {
 	var imports [][]byte
-	parameters := map[string]byte{"input": 3, "list": 4, "open": 2, "head": 2, "read": 2, "emit": 2, "log": 2}
 	for _, name := range m.Imports {
-		imports = append(imports, slices.Concat(text(mobile.Module), text(name), []byte{0, parameters[name] - 1}))
+		from, function := mobile.Module, name
+		if wasi, ok := strings.CutPrefix(name, "wasi."); ok {
+			from, function = "wasi_snapshot_preview1", wasi
+		}
+		imports = append(imports, slices.Concat(text(from), text(function), []byte{0, parameters[name] - 1}))
 	}
 	types := [][]byte{{0x60, 0, 0}, {0x60, 2, i32, i32, 1, i32}, {0x60, 3, i32, i32, i32, 1, i32}, {0x60, 4, i32, i32, i32, i32, 1, i32}}
 	if m.Import != "" {
 		imports = append(imports, slices.Concat(text(m.Import), text("f"), []byte{0, 0}))
 	}
+	locals := []byte{0}
+	if m.Locals > 0 {
+		locals = slices.Concat([]byte{1}, unsigned(m.Locals), []byte{0x7e})
+	}
+	functions, bodies := [][]byte{{0}}, [][]byte{body(locals, m.Start)}
+	if m.Begin != nil {
+		functions, bodies = append(functions, []byte{0}), append(bodies, body([]byte{0}, m.Begin))
+	}
+	for range m.More {
+		functions, bodies = append(functions, []byte{0}), append(bodies, body([]byte{0}, nil))
+	}
 	b := []byte("\x00asm\x01\x00\x00\x00")
 	b = append(b, section(1, types...)...)
 	b = append(b, section(2, imports...)...)
-	b = append(b, section(3, []byte{0})...)
+	b = append(b, section(3, functions...)...)
 	if m.Table > 0 {
 		b = append(b, section(4, append([]byte{0x70, 0}, unsigned(m.Table)...))...)
 	}
@@ -77,8 +103,20 @@ func (m Module) Octets() []byte {
 		exports = append(exports, append(text("_start"), 0, byte(len(imports))))
 	}
 	b = append(b, section(7, exports...)...)
-	body := slices.Concat([]byte{0}, m.Start, []byte{0x0b})
-	return append(b, section(10, append(unsigned(uint32(len(body))), body...))...)
+	if m.Begin != nil {
+		b = append(b, 8, 1, byte(len(imports)+1))
+	}
+	b = append(b, section(10, bodies...)...)
+	if m.Data > 0 {
+		b = append(b, section(11, slices.Concat([]byte{0}, Number(0), []byte{0x0b}, unsigned(m.Data), make([]byte, m.Data)))...)
+	}
+	return b
+}
+
+// body is the code of a function.
+func body(locals, instructions []byte) []byte {
+	b := slices.Concat(locals, instructions, []byte{0x0b})
+	return append(unsigned(uint32(len(b))), b...)
 }
 
 const i32 = 0x7f
@@ -87,7 +125,8 @@ const i32 = 0x7f
 var (
 	Drop        = []byte{0x1a}
 	Unreachable = []byte{0x00}
-	Grow        = []byte{0x40, 0} // memory.grow
+	Grow        = []byte{0x40, 0}       // memory.grow
+	Fill        = []byte{0xfc, 0x0b, 0} // memory.fill
 )
 
 // Number pushes a constant.
@@ -115,6 +154,22 @@ func Call(number byte, arguments ...int32) []byte {
 // Loop repeats instructions for ever.
 func Loop(instructions ...byte) []byte {
 	return slices.Concat([]byte{0x03, 0x40}, instructions, []byte{0x0c, 0, 0x0b})
+}
+
+// Times repeats instructions n times. It needs a module with a local variable, and is used once.
+func Times(n int32, instructions ...byte) []byte {
+	one := []byte{0x20, 0, 0x42, 1, 0x7c, 0x22, 0, 0x42} // the variable plus 1, and then n as i64
+	return slices.Concat([]byte{0x03, 0x40}, instructions, one, Number(n)[1:], []byte{0x54, 0x0d, 0, 0x0b})
+}
+
+// Nested puts a block into a block, and so on, depth times.
+func Nested(depth int) []byte {
+	return append(bytes.Repeat([]byte{0x02, 0x40}, depth), bytes.Repeat([]byte{0x0b}, depth)...)
+}
+
+// Store stores a number at an address of the memory.
+func Store(address, n int32) []byte {
+	return slices.Concat(Number(address), Number(n), []byte{0x36, 2, 0})
 }
 
 // Expect traps unless what was pushed last is n.

@@ -25,6 +25,12 @@ func TestModule(t *testing.T) {
 			t.Errorf("%d is %d", n, n+1)
 		}
 	}
+	begun := robottest.Module{Memory: 1, Begin: robottest.Unreachable, Start: []byte{}, Locals: 3, More: 200, Data: 300}.Octets()
+	if m, err := r.CompileModule(t.Context(), begun); err != nil {
+		t.Error(err)
+	} else if _, err := r.InstantiateModule(t.Context(), m, wazero.NewModuleConfig().WithName("")); err == nil {
+		t.Error("the function that is called before _start was not called")
+	}
 	all := robottest.Module{Imports: []string{"input", "list", "open", "head", "read", "emit", "log"}, Import: "env", Start: robottest.Loop()}.Octets()
 	if m, err := r.CompileModule(t.Context(), all); err != nil || len(m.ImportedFunctions()) != 8 || len(m.ExportedFunctions()) != 1 {
 		t.Errorf("%v", err)

@@ -124,6 +124,13 @@ func TestRobot(t *testing.T) {
 			t.Error("a robot has written a file")
 		}
 	})
+	// Go's collector measures time. A clock of whole seconds makes it stop, unless it stops the robot.
+	t.Run("makes garbage for seconds", func(t *testing.T) {
+		small := sandbox.Options{Memory: 16 << 20, CPU: time.Minute, Wall: time.Hour}
+		if report := run(t, t.Context(), small, module, "garbage 12000\n", &site{}); report.Outcome != mobile.Done {
+			t.Errorf("%+v", report)
+		}
+	})
 	t.Run("exits", func(t *testing.T) {
 		if report := run(t, t.Context(), limits, module, "exit 7\n", &site{}); report.Outcome != mobile.Failed || !strings.Contains(report.Reason, "code 7") {
 			t.Errorf("%+v", report)

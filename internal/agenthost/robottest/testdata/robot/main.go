@@ -86,6 +86,9 @@ func open(path string) {
 	}
 }
 
+// garbage is here so that the compiler does not remove it.
+var garbage []byte
+
 func main() {
 	for line := range strings.Lines(input()) {
 		word, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
@@ -108,6 +111,10 @@ func main() {
 		case "emit-forever":
 			for i := 0; ; i++ {
 				emit(strconv.Itoa(i) + strings.Repeat(strconv.Itoa(i*i*7919), 1000))
+			}
+		case "garbage":
+			for range n * 50 { // megabytes, of which no more than 20 kB are needed at the same time
+				garbage = make([]byte, 20<<10)
 			}
 		case "log":
 			hostLog(pointer([]byte(rest)))
@@ -146,7 +153,7 @@ func escape() {
 	if err := os.WriteFile("/tmp/written-by-a-robot", nil, 0o600); err == nil {
 		emit("it can write")
 	}
-	if len(os.Args) > 1 || len(os.Environ()) > 0 {
+	if len(os.Args) > 1 || len(os.Environ()) > 1 || len(os.Environ()) == 1 && os.Getenv("GODEBUG") == "" {
 		emit("it has arguments or an environment")
 	}
 	if time.Now().Nanosecond() != 0 {
