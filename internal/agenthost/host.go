@@ -116,8 +116,12 @@ func (h *Host) find(id string) *run {
 	return h.runs[id]
 }
 
+// maxKept is how many runs are kept, those that have not ended included. Each needs some memory and a
+// file, and small results alone would never reach the size that all together may have.
+const maxKept = 1000
+
 // expire deletes results that were kept long enough, and the oldest ones while all together are
-// larger than they may be.
+// larger or more than they may be.
 func (h *Host) expire(now time.Time) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -134,7 +138,7 @@ func (h *Host) expire(now time.Time) error {
 	slices.SortFunc(ended, func(a, b *run) int { return cmp.Or(a.Ended.Compare(b.Ended), cmp.Compare(a.ID, b.ID)) })
 	var err error
 	for _, r := range ended {
-		if total <= h.p.Results && now.Sub(r.Ended) < h.p.Keep {
+		if total <= h.p.Results && len(h.runs) <= maxKept && now.Sub(r.Ended) < h.p.Keep {
 			continue
 		}
 		// Without its file, a record is removed at the next start.

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/textproto"
 	"os"
@@ -510,6 +511,29 @@ func TestResultsExpire(t *testing.T) {
 	if got := left(); !slices.Equal(got, []string{ids[1], ids[2], id}) {
 		t.Errorf("too large together: %q", got)
 	}
+	// As many runs as are kept, and one more: the oldest of them goes.
+	add := func(name string) {
+		other := &run{record: record{ID: name, Ended: time.Now().Add(time.Minute)}, done: make(chan struct{}), results: stored(0)}
+		close(other.done)
+		r.host.mu.Lock()
+		r.host.runs[name] = other
+		r.host.mu.Unlock()
+	}
+	for n := 3; n < maxKept; n++ {
+		add(strconv.Itoa(n))
+	}
+	expire(0)
+	if got := left(); !slices.Equal(got, []string{ids[1], ids[2], id}) {
+		t.Errorf("as many as may be: %q", got)
+	}
+	add("one more")
+	expire(0)
+	if got := left(); !slices.Equal(got, []string{ids[2], id}) {
+		t.Errorf("too many: %q", got)
+	}
+	r.host.mu.Lock()
+	maps.DeleteFunc(r.host.runs, func(id string, _ *run) bool { return len(id) < 32 })
+	r.host.mu.Unlock()
 	expire(2 * time.Hour)
 	if got := left(); !slices.Equal(got, []string{id}) {
 		t.Errorf("too old: %q", got)
