@@ -116,8 +116,8 @@ func (h *Host) find(id string) *run {
 	return h.runs[id]
 }
 
-// maxKept is how many runs are kept, those that have not ended included. Each needs some memory and a
-// file, and small results alone would never reach the size that all together may have.
+// maxKept is how many runs are kept, those that have not ended included. Each needs some memory and
+// a file, and small results alone would never reach the size that all together may have.
 const maxKept = 1000
 
 // expire deletes results that were kept long enough, and the oldest ones while all together are

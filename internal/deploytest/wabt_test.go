@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestExternalSmokeWabt assembles the robot in WebAssembly text of the documentation. Its octets are
-// those with which internal/agenthost tests it (TestInventory).
+// TestExternalSmokeWabt assembles the robot in WebAssembly text of the documentation. Its octets
+// are those with which internal/agenthost tests it (TestInventory).
 func TestExternalSmokeWabt(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join(root, "docs", "mobile-robots.md"))

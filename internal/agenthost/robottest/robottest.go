@@ -47,7 +47,7 @@ func build(t testing.TB, what string) []byte {
 
 // Module is a module of a few octets.
 type Module struct {
-	Imports []string // functions of the host, which Call numbers in this order; with a dot those of WASI: wasi.fd_write
+	Imports []string // of the host (log) or of WASI (wasi.fd_write), as Call counts them
 	Import  string   // a function without parameters of another module: MODULE.NAME
 	Memory  uint32   // pages
 	Table   uint32   // elements

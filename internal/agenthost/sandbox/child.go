@@ -140,9 +140,9 @@ func run(g *guest, module []byte, memory int64) error {
 	}
 	log := &lines{write: g.logLine}
 	clock := ticks{began: time.Now()}
-	// Go's garbage collector limits the share of the time that it takes. After a jump of the clock by
-	// a second it finds that it has taken too much, and lets the memory of the robot run out. It need
-	// not measure anything if it stops the program meanwhile. A robot has one thread anyway.
+	// Go's garbage collector limits the share of the time that it takes. After a jump of the clock
+	// by a second it finds that it has taken too much, and lets the memory of the robot run out. It
+	// measures nothing if it stops the program meanwhile. A robot has one thread anyway.
 	config := wazero.NewModuleConfig().WithName("").WithEnv("GODEBUG", "gcstoptheworld=1").WithStdout(log).WithStderr(log).WithRandSource(rand.Reader).WithSysNanosleep().
 		WithWalltime(func() (int64, int32) { return time.Now().Unix(), 0 }, resolution).
 		WithNanotime(clock.now, resolution)

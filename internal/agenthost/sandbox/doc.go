@@ -14,9 +14,9 @@
 //     checks that it would run more slowly with.
 //   - Work of the host: its answers may take Options.CPU as well, by the clock.
 //   - Time: Options.Wall by the clock.
-//   - Of WASI (preview 1) it has what runtimes of languages need. There are no files, no arguments and
-//     no sockets. The environment has one variable, for the garbage collector of Go. Clocks show whole seconds (see ticks). Standard output and
-//     standard error are lines of the log.
+//   - Of WASI (preview 1) it has what runtimes of languages need. There are no files, no arguments
+//     and no sockets. The environment has one variable, for the garbage collector of Go. Clocks
+//     show whole seconds (see ticks). Standard output and standard error are lines of the log.
 //
 // A child ends with its parent: at the end of its input, and by a signal from the kernel.
 package sandbox

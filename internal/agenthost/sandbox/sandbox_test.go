@@ -124,7 +124,7 @@ func TestRobot(t *testing.T) {
 			t.Error("a robot has written a file")
 		}
 	})
-	// Go's collector measures time. A clock of whole seconds makes it stop, unless it stops the robot.
+	// Go's garbage collector measures time, which does not work with a clock of whole seconds.
 	t.Run("makes garbage for seconds", func(t *testing.T) {
 		small := sandbox.Options{Memory: 16 << 20, CPU: time.Minute, Wall: time.Hour}
 		if report := run(t, t.Context(), small, module, "garbage 12000\n", &site{}); report.Outcome != mobile.Done {
