@@ -141,7 +141,7 @@ func TestVersionFlagAndCompletion(t *testing.T) {
 		"crawl --log-level": "debug info warn error auto", "status --log-format": "json text auto", "rup index --log-level": "debug info warn error auto",
 		"updates prefer https://a.test/": "day week month any", "rup register --latency": "day week month",
 		"datasets --license": strings.Join(catalog.Licenses(), " ") + " unknown", "datasets get --license": strings.Join(catalog.Licenses(), " ") + " unknown",
-		"check": "robots host robotstag usage datatxt rupinfo rupreport signature", "export": "pages links datasets",
+		"check": "robots host robotstag usage datatxt rupinfo rupreport signature mobile-agent", "export": "pages links datasets",
 	} {
 		got := curtsy(t, 0, append(append([]string{"__complete"}, strings.Fields(typed)...), "")...)
 		words, _, _ := strings.Cut(got, ":4\n") // 4: no files

@@ -57,9 +57,17 @@ type Manual struct {
 
 	// It has an element while a request is running. Whoever put it there may use the fields below.
 	turn     chan struct{}
+	files    map[canon.Origin]robotsText
 	rules    map[canon.Origin]*robots.Rules
 	delays   map[canon.Host]time.Duration // the longest that a robots.txt of the host asks for
 	sessions map[canon.Host]*wire.Session // the last session on each host
+}
+
+// robotsText is a robots.txt that was read.
+type robotsText struct {
+	file  *robots.File
+	state robots.State
+	body  []byte // only if it was parsed
 }
 
 // NewManual checks the options.
@@ -70,7 +78,7 @@ func NewManual(opt ManualOptions) (*Manual, error) {
 	}
 	opt.WholeAnswer = cmp.Or(opt.WholeAnswer, wholeAnswer)
 	h := &Manual{
-		opt: opt, turn: make(chan struct{}, 1), rules: map[canon.Origin]*robots.Rules{}, delays: map[canon.Host]time.Duration{}, sessions: map[canon.Host]*wire.Session{},
+		opt: opt, turn: make(chan struct{}, 1), files: map[canon.Origin]robotsText{}, rules: map[canon.Origin]*robots.Rules{}, delays: map[canon.Host]time.Duration{}, sessions: map[canon.Host]*wire.Session{},
 		agent: requests.UserAgent(crawl.Spec{Agent: manualToken, Contact: opt.Contact}),
 		cfg:   &wire.Config{Resolve: resolve, AllowPrivate: opt.AllowPrivate, Contact: opt.Contact != ""},
 		// Such an answer may come as slowly as it likes, within its time.
@@ -109,12 +117,10 @@ func (h *Manual) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	ctx := r.Context()
-	select {
-	case h.turn <- struct{}{}:
-		defer func() { <-h.turn }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if err := h.enter(ctx); err != nil {
+		return nil, err
 	}
+	defer h.leave()
 	rules, err := h.rulesFor(ctx, u.Origin())
 	if err != nil {
 		return nil, err
@@ -146,6 +152,36 @@ func (h *Manual) RoundTrip(r *http.Request) (*http.Response, error) {
 		Header: a.Header, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)), Request: r,
 	}, nil
 }
+
+// Robots returns the robots.txt of an origin, and its text as it was received. The text is empty if
+// the origin has none. If the server cannot deliver it, nothing may be requested there, and that is
+// an error.
+func (h *Manual) Robots(ctx context.Context, o canon.Origin) (*robots.File, []byte, error) {
+	if err := h.enter(ctx); err != nil {
+		return nil, nil, err
+	}
+	defer h.leave()
+	if _, err := h.rulesFor(ctx, o); err != nil {
+		return nil, nil, err
+	}
+	got := h.files[o]
+	if got.state == robots.Unreachable {
+		return nil, nil, fmt.Errorf("the robots.txt of %s cannot be fetched", o)
+	}
+	return got.file, got.body, nil
+}
+
+// enter waits until no other request is running. The caller calls leave after its own.
+func (h *Manual) enter(ctx context.Context) error {
+	select {
+	case h.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (h *Manual) leave() { <-h.turn }
 
 // formOf returns what a request posts; it is empty for a GET.
 func formOf(r *http.Request) (string, error) {
@@ -203,12 +239,13 @@ func (h *Manual) rulesFor(ctx context.Context, o canon.Origin) (*robots.Rules, e
 	// A redirect may lead to another host, and from there back to this origin. That request must
 	// not wait for this one, so nothing is allowed here until then.
 	h.rules[o] = robots.ForState(robots.Unreachable, nil).Rules(manualToken, sites.Origin(o))
-	file, err := h.robotsOf(ctx, o)
+	got, err := h.robotsOf(ctx, o)
 	if err != nil {
 		delete(h.rules, o)
 		return nil, fmt.Errorf("robots.txt: %w", err)
 	}
-	rules := file.Rules(manualToken, sites.Origin(o))
+	h.files[o] = got
+	rules := got.file.Rules(manualToken, sites.Origin(o))
 	if d, asked := rules.CrawlDelay(); asked {
 		h.delays[o.Host] = max(h.delays[o.Host], d, wire.PoliteDelay)
 	}
@@ -219,10 +256,10 @@ func (h *Manual) rulesFor(ctx context.Context, o canon.Origin) (*robots.Rules, e
 // robotsOf reads a robots.txt and follows redirects, also to other hosts. Their own rules are read
 // first and obeyed, except for their robots.txt itself (formats §7). The rules apply to the
 // origin that was asked first.
-func (h *Manual) robotsOf(ctx context.Context, o canon.Origin) (*robots.File, error) {
+func (h *Manual) robotsOf(ctx context.Context, o canon.Origin) (robotsText, error) {
 	at, err := o.URL(sites.Path)
 	if err != nil {
-		return nil, err
+		return robotsText{}, err
 	}
 	t := requests.Trail{Next: at, Most: robots.MaxRedirects}
 	var failed error
@@ -243,15 +280,19 @@ func (h *Manual) robotsOf(ctx context.Context, o canon.Origin) (*robots.File, er
 		t.At = t.Next
 		switch a, end, err := t.Follow(t.At.Host()); {
 		case err != nil || failed != nil:
-			return nil, cmp.Or(err, failed)
+			return robotsText{}, cmp.Or(err, failed)
 		case end == requests.TrailBarred:
-			return robots.ForState(robots.Unreachable, nil), nil
+			return robotsText{file: robots.ForState(robots.Unreachable, nil)}, nil
 		case a.Truncated && len(a.Body) <= robots.MaxBytes:
-			return nil, wire.ErrWireLimit // the last line may be half a line
+			return robotsText{}, wire.ErrWireLimit // the last line may be half a line
 		case end == requests.TrailLost:
-			return robots.ForState(robots.Unavailable, nil), nil
+			return robotsText{file: robots.ForState(robots.Unavailable, nil), state: robots.Unavailable}, nil
 		case end == requests.TrailArrived:
-			return robots.ForStatus(a.Status, a.Body), nil
+			got := robotsText{file: robots.ForStatus(a.Status, a.Body), state: robots.StateOf(a.Status)}
+			if got.state == robots.Parsed {
+				got.body = a.Body
+			}
+			return got, nil
 		}
 		t.Redirects++ // to another host
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/fetcher/wiretest"
 	"github.com/curtsy/curtsy/internal/simnet"
+	"github.com/curtsy/curtsy/pkg/canon"
 )
 
 // newManual is NewManual on the network of the test.
@@ -279,6 +281,53 @@ func TestByHandWholeAnswer(t *testing.T) {
 			if _, err := manualGet(t, h, web.URL+"/rup"); err == nil || !strings.Contains(err.Error(), "within 2s") && slow == "/rup" {
 				t.Errorf("%s drips: %v", slow, err)
 			}
+		}
+	})
+}
+
+// A robots.txt is returned with its text, after one request, and it is an error if nothing is known
+// of it.
+func TestByHandReadsRobots(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		const text = "Mobile-agent-server: / atp://a.test\n"
+		for answer, want := range map[string]string{"200": text, "404": "", "301": text, "500": "cannot be fetched", "429": "cannot be fetched"} {
+			asked := 0
+			web := wiretest.HTTP(t, simnet.Of(t), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				asked++
+				switch {
+				case r.URL.Path == "/real" || answer == "200":
+					io.WriteString(w, text)
+				case answer == "301":
+					http.Redirect(w, r, "/real", http.StatusMovedPermanently)
+				default:
+					code, _ := strconv.Atoi(answer)
+					w.WriteHeader(code)
+					io.WriteString(w, "Mobile-agent-server: / atp://not.test\n")
+				}
+			}))
+			h, err := newManual(t, ManualOptions{AllowPrivate: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			u, err := canon.Parse(web.URL + "/")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				file, body, err := h.Robots(t.Context(), u.Origin())
+				switch {
+				case err != nil:
+					if !strings.Contains(err.Error(), want) || want == text || want == "" {
+						t.Errorf("%s: %v", answer, err)
+					}
+				case string(body) != want || (len(file.AgentServers()) == 1) != (want == text):
+					t.Errorf("%s: %q, %d servers, want %q", answer, body, len(file.AgentServers()), want)
+				}
+			}
+			if most := map[string]int{"301": 2}[answer]; asked != max(most, 1) {
+				t.Errorf("%s: %d requests", answer, asked)
+			}
+			web.Close()
 		}
 	})
 }

@@ -10,6 +10,23 @@ type AgentServer struct {
 	Line   int
 }
 
+// Covers reports whether the path of the line is a prefix of path, so that the line decides about it
+// unless a later one covers it as well. A query or fragment is ignored.
+func (s AgentServer) Covers(path string) bool {
+	return hasPrefix1996(pathOnly(path), s.Path)
+}
+
+// pathOnly is path without a query or fragment; an empty one is "/".
+func pathOnly(path string) string {
+	if i := strings.IndexAny(path, "?#"); i >= 0 {
+		path = path[:i]
+	}
+	if path == "" {
+		return "/"
+	}
+	return path
+}
+
 func (p *parser) agentServer(value string) {
 	path, rest := cutWord(value)
 	target, extra := cutWord(rest)
@@ -84,12 +101,7 @@ func (r *Rules) AgentServer(path string) (target string, ok bool) {
 }
 
 func agentServer(servers []AgentServer, path string) (target string, ok bool) {
-	if i := strings.IndexAny(path, "?#"); i >= 0 {
-		path = path[:i]
-	}
-	if path == "" {
-		path = "/"
-	}
+	path = pathOnly(path)
 	for i := len(servers) - 1; i >= 0; i-- {
 		if hasPrefix1996(path, servers[i].Path) {
 			return servers[i].Target, servers[i].Target != ""

@@ -20,16 +20,17 @@ func (a *commands) checkCommand() *cobra.Command {
 		Use:   "check",
 		Short: "Check files and headers of a site as the crawler reads them",
 		Long: `Check files and headers of a site exactly as the crawler reads them, and show the line that
-decides. Nothing is fetched: name a file, or - for standard input.`,
+decides. Nothing is fetched: name a file, or - for standard input. Only check mobile-agent also
+accepts a URL.`,
 		Example: `  curtsy check robots --url https://example.org/shop robots.txt
   curl -s https://example.org/robots.txt | curtsy check robots --url https://example.org/shop -`,
 	}
 	c := checks{a.App}
-	cmd.AddCommand(c.robots(), c.host(), c.robotstag(), c.usage(), c.datatxt(), c.rupinfo(), c.rupreport(), c.signature())
+	cmd.AddCommand(c.robots(), c.host(), c.robotstag(), c.usage(), c.datatxt(), c.rupinfo(), c.rupreport(), c.signature(), c.mobileAgent())
 	return cmd
 }
 
-// checks makes those commands. They read what they are given and send no request.
+// checks makes those commands. They read what they are given and send no request, except mobileAgent.
 type checks struct{ app *app.App }
 
 // readInput reads a file, or standard input for "-". It reads no more than limit.

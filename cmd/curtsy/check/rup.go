@@ -62,31 +62,13 @@ func (c rupCommands) asking(cmd *cobra.Command, example string, ask func(context
 	cmd.Flags().StringVar(&r.cgi, "cgi", "", "use the update server at this `URL` instead of the one in /rupinfo.txt")
 	cmd.Flags().BoolVar(&r.asJSON, "json", false, "print one JSON object")
 	return app.Configured(cmd, r.cfg, func(cmd *cobra.Command, args []string, _ *config.Source) (err error) {
-		signer, err := r.cfg.Signer()
-		if err != nil {
-			return err
-		}
-		shown, err := r.cfg.Shown()
-		if err != nil {
-			return err
-		}
-		through, err := r.cfg.Through(shown)
-		if err != nil {
-			return err
-		}
-		word := func(text string) { fmt.Fprintln(c.app.Stderr, "curtsy:", term.Clean(text)) }
-		app.PrintProxy(r.cfg.SiteAccess, word)
-		r.manual, err = fetcher.NewManual(fetcher.ManualOptions{
-			Signer: signer, Credentials: shown, Proxy: through, Word: word, Contact: r.cfg.Contact, AllowPrivate: r.cfg.AllowPrivate, Resolve: r.cfg.Resolve,
-			Waiting: func(host string, wait time.Duration) {
-				fmt.Fprintf(c.app.Stderr, "waiting %v before the next request to %s\n", wait.Round(100*time.Millisecond), term.Clean(host))
-			},
+		r.manual, err = requester(c.app, requesterOptions{
+			sign: r.cfg.Sign, access: r.cfg.SiteAccess, contact: r.cfg.Contact, allowPrivate: r.cfg.AllowPrivate, resolve: r.cfg.Resolve,
 		})
 		if err != nil {
-			return app.Usage("%v", err)
+			return err
 		}
-		// A Crawl-delay can be long.
-		ctx, cancel := context.WithTimeout(cmd.Context(), 15*time.Minute)
+		ctx, cancel := context.WithTimeout(cmd.Context(), byHand)
 		defer cancel()
 		return ask(ctx, r, args[0])
 	})
