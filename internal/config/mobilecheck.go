@@ -9,7 +9,6 @@ import (
 // MobileCheck are the settings of `curtsy check mobile-agent`: the identity of the requester, and
 // what decides where robots would be sent.
 type MobileCheck struct {
-	Agent        string   `key:"agent"`
 	Contact      string   `key:"contact"`
 	AllowPrivate bool     `key:"allow-private"`
 	Resolve      []string `key:"resolve" group:"Access,common"`
@@ -21,11 +20,11 @@ type MobileCheck struct {
 
 // NewMobileCheck has the defaults of `curtsy check mobile-agent`.
 func NewMobileCheck() *MobileCheck {
-	return &MobileCheck{Agent: settings.Defaults().Agent, Sign: newSign(), Common: newCommon()}
+	return &MobileCheck{Sign: newSign(), Common: newCommon()}
 }
 
 func (c *MobileCheck) check(src *Source) error {
 	typed := settings.Defaults()
-	typed.Agent, typed.Contact, typed.Resolve, typed.RobotServers = c.Agent, c.Contact, c.Resolve, c.RobotServers
+	typed.Contact, typed.Resolve, typed.RobotServers = c.Contact, c.Resolve, c.RobotServers
 	return errors.Join(checkSettings(src, &typed), c.Sign.check(src), c.SiteAccess.check(src), c.Common.check(src))
 }

@@ -3,6 +3,7 @@ package crawl
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,18 @@ import (
 // SendsRobots reports whether mobile robots may be sent. They bring pages whose distance from a
 // seed is unknown, so with a limit of depth none are, as no sitemaps are read then.
 func (s *Spec) SendsRobots() bool { return s.SendRobots && s.MaxDepth < 0 && !s.PlanOnly }
+
+// MayUseServer reports whether robots may be sent to a server on behalf of a site: the server is of
+// the same registered domain, or it is listed (RobotServers). server is a URL of AgentServerURL.
+func (s *Spec) MayUseServer(site canon.Host, server canon.URL) bool {
+	if server.Host().Registered() == site.Registered() {
+		return true
+	}
+	_, address, _ := strings.Cut(AgentAddress(server), "://")
+	return slices.ContainsFunc(s.RobotServers, func(entry string) bool {
+		return strings.EqualFold(entry, string(server.Host())) || strings.EqualFold(entry, address)
+	})
+}
 
 // AgentServerURL is the URL that stands for the server of a Mobile-agent-server line, as the URL of
 // an auxiliary request: its host is visited like any other. ok is false if robots cannot be sent

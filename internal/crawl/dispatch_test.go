@@ -51,3 +51,30 @@ func TestSendsRobots(t *testing.T) {
 		}
 	}
 }
+
+// A server outside of the site's registered domain is used only if the operator lists it, for all
+// ports or for one.
+func TestMayUseServer(t *testing.T) {
+	s := Spec{RobotServers: []string{"Listed.example", "port.example.net:7000", "192.0.2.1"}}
+	for target, want := range map[string]bool{
+		"atp://www.site.example":       true,
+		"atps://robots.site.example:1": true,
+		"atp://site.example:9":         true,
+		"atp://other.example":          false,
+		"atp://listed.example:1":       true,
+		"atp://x.listed.example:1":     false,
+		"atp://port.example.net:7000":  true,
+		"atps://port.example.net:7000": true,
+		"atp://port.example.net:7001":  false,
+		"atp://192.0.2.1:5":            true,
+		"atp://192.0.2.2:5":            false,
+	} {
+		u, ok := AgentServerURL(target)
+		if !ok {
+			t.Fatal(target)
+		}
+		if got := s.MayUseServer("www.site.example", u); got != want {
+			t.Errorf("%s: %v, want %v", target, got, want)
+		}
+	}
+}

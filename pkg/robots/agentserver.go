@@ -10,8 +10,8 @@ type AgentServer struct {
 	Line   int
 }
 
-// Covers reports whether the path of the line is a prefix of path, so that the line decides about it
-// unless a later one covers it as well. A query or fragment is ignored.
+// Covers reports whether Path is a prefix of path. The line then decides about path, unless a later
+// one covers it as well. A query or fragment is ignored.
 func (s AgentServer) Covers(path string) bool {
 	return hasPrefix1996(pathOnly(path), s.Path)
 }

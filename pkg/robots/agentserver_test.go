@@ -187,7 +187,7 @@ Disallow: /b
 }
 
 // Covers is what AgentServer goes by: a line decides unless a later one covers the path too.
-func TestAgentServer_Covers(t *testing.T) {
+func TestAgentServerCovers(t *testing.T) {
 	lines := agentLines("/ none", "/dir1 atp://www.fict.org:544", "/%7Ea/ none").AgentServers()
 	for path, want := range map[string]string{
 		"": "100", "/": "100", "/dir": "100", "/dir1": "110", "/dir10?x": "110", "/~a/b#c": "101", "/%7ea/": "101", "?/dir1": "100",

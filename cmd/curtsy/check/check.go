@@ -30,7 +30,8 @@ accepts a URL.`,
 	return cmd
 }
 
-// checks makes those commands. They read what they are given and send no request, except mobileAgent.
+// checks makes those commands. They read what they are given and send no request, except for
+// mobileAgent.
 type checks struct{ app *app.App }
 
 // readInput reads a file, or standard input for "-". It reads no more than limit.

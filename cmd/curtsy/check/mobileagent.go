@@ -39,12 +39,12 @@ type mobileURL struct {
 type mobileServer struct {
 	Server  string `json:"server"`
 	Answers bool   `json:"answers"`
-	Status  int    `json:"status"` // 404 is right, because the run that was asked for does not exist
+	Status  int    `json:"status"` // 404 is right: there is no such run
 	Why     string `json:"why"`
 }
 
 // good reports whether nothing is wrong: a robot would be sent, each line is well formed, and each
-// server answers that was connected to.
+// server that was connected to answers.
 func (a mobileAnswer) good() bool {
 	robot := false
 	for _, l := range a.Lines {
@@ -61,6 +61,7 @@ type mobileCheck struct {
 	app             *app.App
 	cfg             *config.MobileCheck
 	from, url       string
+	agent           string // the product token of the robot
 	connect, asJSON bool
 
 	requests *fetcher.Manual // nil until one is sent
@@ -87,6 +88,7 @@ needed.`,
 		Args: app.OneArg("URL or FILE", mobileExample),
 	}
 	cmd.Flags().StringVar(&m.from, "from", "", "`URL` of the site, for a FILE (required with one)")
+	cmd.Flags().StringVar(&m.agent, "agent", "curtsy", "product `TOKEN` of the robot")
 	cmd.Flags().StringVar(&m.url, "url", "", "check this `URL` of the site")
 	cmd.Flags().BoolVar(&m.connect, "connect", false, "connect to the servers, and show whether they answer")
 	cmd.Flags().BoolVar(&m.asJSON, "json", false, "print one JSON object")
@@ -100,7 +102,7 @@ needed.`,
 		if m.asJSON {
 			err = m.app.PrintJSON(ans)
 		} else {
-			printMobile(m.app.Stdout, ans, m.cfg.Agent)
+			printMobile(m.app.Stdout, ans, m.agent)
 		}
 		if err == nil && !ans.good() {
 			return app.Exit(app.ExitFailed, nil)
@@ -128,7 +130,7 @@ func (m *mobileCheck) answer(ctx context.Context, c checks, arg string) (mobileA
 	if err != nil {
 		return mobileAnswer{}, app.Usage("%q: %v; use for example %s", m.from, err, mobileExample)
 	}
-	s := mobileSite{site.Origin(), m.cfg.Agent, m.cfg.RobotServers}
+	s := mobileSite{site.Origin(), m.agent, m.cfg.RobotServers}
 	asked, err := m.asked(s.origin)
 	if err != nil {
 		return mobileAnswer{}, err

@@ -56,8 +56,11 @@ func TestMobileLines(t *testing.T) {
 		{"paths in other spellings", mobileText("/%7Euser/ atp://www.fict.org:1", "/a/../b/ atp://www.fict.org:1", "docs/ atp://www.fict.org:1"), []string{
 			"/%7Euser/ 0 [] /~user/ ", "/a/../b/ 0 []  write /b/", "/docs/ 0 [] /docs/ ",
 		}},
-		{"rules for access", append(mobileText("/ atp://www.fict.org:1", "/x/ atp://www.fict.org:1"), "User-agent: *\nDisallow: /x/"...), []string{
+		{"rules for access", append(mobileText("/ atp://www.fict.org:1", "/x/ atp://www.fict.org:2"), "User-agent: *\nDisallow: /x/"...), []string{
 			"/ 0 [/x/] / ", "/x/ 0 [] /x/ line 4 (Disallow: /x/) closes /x/ to curtsy",
+		}},
+		{"one server for all", mobileText("/ atp://www.fict.org:1", "/home/ none", "/home/user/ atp://www.fict.org:1"), []string{
+			"/ 0 [/home/ /home/user/] / ", "/home/ 0 [/home/user/]  keeps robots away", "/home/user/ 0 [] /home/user/ the robot of line 1 reads it too",
 		}},
 		{"no wildcards", mobileText("/*.html atp://www.fict.org:1"), []string{"/*.html 0 [] /*.html/ ordinary characters"}},
 		{"nothing", []byte("User-agent: *\nDisallow:\n"), nil},

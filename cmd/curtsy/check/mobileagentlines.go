@@ -3,7 +3,6 @@ package check
 import (
 	"cmp"
 	"fmt"
-	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -70,6 +69,12 @@ func (s mobileSite) lines(file *robots.File) []mobileLine {
 			l.Server = &of.Target
 		}
 		s.decide(&l, all[i:], rules)
+		for _, before := range list {
+			if l.Subtree != "" && before.Subtree != "" && *before.Server == *l.Server && strings.HasPrefix(l.Subtree, before.Subtree) {
+				l.Remark = fmt.Sprintf("the robot of line %d reads it too, because the server is the same", before.Line)
+				break
+			}
+		}
 		list = append(list, l)
 	}
 	return list
@@ -124,18 +129,10 @@ func (s mobileSite) refuses(server string) string {
 	if !ok {
 		return "curtsy sends robots to addresses that begin with atp:// or atps:// only"
 	}
-	if u.Host().Registered() == s.origin.Host.Registered() {
+	if spec := (crawl.Spec{RobotServers: s.servers}); spec.MayUseServer(s.origin.Host, u) {
 		return ""
 	}
 	_, address, _ := strings.Cut(crawl.AgentAddress(u), "://")
-	for _, listed := range s.servers {
-		if l, ok := crawl.AgentServerURL("atp://" + listed); ok && l.Host() == u.Host() {
-			_, port, err := net.SplitHostPort(listed)
-			if err != nil || strings.HasSuffix(address, ":"+port) {
-				return ""
-			}
-		}
-	}
 	return fmt.Sprintf("the server is outside of %s, so a robot is sent only if the operator of the crawler lists it: --mobile-robots-server %s", s.origin.Host.Registered(), address)
 }
 
