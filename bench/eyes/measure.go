@@ -84,7 +84,7 @@ func pages() []asked {
 		{"dataset", ""},
 		{"mirrors", "/mirrors"},
 		{"updates", "/updates"},
-		{"agents", "/agents"},
+		{"mobile-robots", "/mobile-robots"},
 		{"log", "/log"},
 		{"log of a host", "/log?host=" + host},
 		{"robots.txt", "/robots?url=" + page},

@@ -93,6 +93,9 @@ func printExplanation(w io.Writer, x crawl.Explanation) {
 	if x.FetchedAt != nil {
 		line("fetched", "%s", x.FetchedAt.Local().Format(time.DateTime))
 	}
+	if x.Robot != nil {
+		line("mobile robot", "%s", cameText(*x.Robot))
+	}
 	for _, l := range x.Life {
 		line("log", "%s", logText(l, false))
 	}
@@ -109,7 +112,7 @@ func printExplanation(w io.Writer, x crawl.Explanation) {
 		printUse(line, "kept for", *x.Usage)
 	}
 	if x.AgentServer != nil {
-		line("agent server", "%s", *x.AgentServer)
+		line("robot server", "%s", *x.AgentServer)
 	}
 }
 

@@ -78,7 +78,10 @@ func printHost(w io.Writer, h crawl.HostInfo) {
 		line(name, "%s", text)
 	}
 	for _, s := range h.AgentServers {
-		line("agents", "line %d, for %s: %s", s.Line, s.Path, s.Target)
+		line("robot server", "line %d, for %s: %s", s.Line, s.Path, s.Target)
+	}
+	for _, d := range h.Dispatches {
+		line("mobile robot", "%s", robotText(d))
 	}
 	for _, s := range h.Sitemaps {
 		text := s.URL

@@ -154,7 +154,10 @@ func hostNote(h crawl.HostInfo) string {
 		notes = append(notes, "names its main mirror: "+h.Robot.HostHint)
 	}
 	for _, s := range h.AgentServers {
-		notes = append(notes, "agents for "+s.Path+": "+s.Target)
+		notes = append(notes, "mobile robots for "+s.Path+": "+s.Target)
+	}
+	if n := robotsNote(h.Dispatches); n != "" {
+		notes = append(notes, n)
 	}
 	if n := sitemapsNote(h.Sitemaps); n != "" {
 		notes = append(notes, n)

@@ -122,6 +122,9 @@ func printStatus(w io.Writer, st crawl.Status, lately string) {
 	PrintReasons(w, st)
 	PrintPostponed(w, st)
 	PrintPaused(w, st)
+	if st.MobileRobots != nil {
+		fmt.Fprintln(w, robotsText(*st.MobileRobots))
+	}
 	if st.UsageHosts > 0 {
 		fmt.Fprintf(w, "%s in robots.txt how pages may be used: curtsy hosts --has usage\n", countState(st.UsageHosts))
 	}
