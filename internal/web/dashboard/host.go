@@ -21,7 +21,8 @@ type hostView struct {
 	Time         timelineView
 	Updates      []crawl.UpdatesInfo
 	MoreOrigins  int // that are not listed, like those below
-	MoreAgents   int
+	MobileRobots []robotRow
+	MoreRobots   int
 	MoreSitemaps int
 	Before       bool // requests are shown before a time, and not the last
 	CanControl   bool // a process runs that can be controlled
@@ -39,7 +40,7 @@ func (v hostView) title() string { return text(v.Host, 80) }
 const (
 	originsShown  = 20
 	nestedShown   = 10
-	agentsShown   = 50
+	robotsShown   = 50
 	sitemapsShown = 30
 	updatesShown  = 10
 )
@@ -78,7 +79,7 @@ func host(ctx context.Context, c *asker.Crawl, r *request) (any, error) {
 	for i := range v.Robots {
 		v.Robots[i].Nested, _ = cut(v.Robots[i].Nested, nestedShown)
 	}
-	v.AgentServers, v.MoreAgents = cut(v.AgentServers, agentsShown)
+	v.MobileRobots, v.MoreRobots = cut(robotRows(v.HostInfo, &c.Spec), robotsShown)
 	v.Sitemaps, v.MoreSitemaps = cut(v.Sitemaps, sitemapsShown)
 	told, missing := questions.UpdatesPage.Ask(ctx, c, crawl.UpdatesQuery{Host: string(name), Filter: "://" + string(name), Paging: crawl.Paging{Limit: crawl.MaxLimit}})
 	for _, u := range told.Rows {

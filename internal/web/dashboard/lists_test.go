@@ -5,8 +5,10 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/curtsy/curtsy/internal/ask"
+	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
@@ -66,6 +68,49 @@ func TestMobileRobotsPage(t *testing.T) {
 	_, body := c.get("/mobile-robots")
 	if !strings.Contains(body, "agents.example:7000") || strings.Contains(body, "not-asked") || strings.Index(body, ">none<") > strings.Index(body, "/x/") {
 		t.Errorf("%s", body)
+	}
+	if !strings.Contains(body, "This crawl sends no robots.") || !strings.Contains(body, "curtsy crawl --mobile-robots robot.pem") || strings.Contains(body, "Robots sent") {
+		t.Errorf("a crawl that sends no robots: %s", body)
+	}
+}
+
+// Each row says what came of a server, on the page of all and on that of its host.
+func TestMobileRobotsRows(t *testing.T) {
+	later := then.Add(720 * time.Hour)
+	good := crawl.DispatchInfo{Origin: "https://a.example", Path: "/docs/", Server: "atp://a.example:434", Line: 2, State: "done", Sent: 1, At: &then, Next: &later,
+		Pages: 1200, Unchanged: 34, Requests: 5, BytesReceived: 3 << 20, Sampled: 12, Confirmed: 11, Unclear: 1}
+	bad := good
+	bad.Path, bad.Server, bad.Line, bad.DroppedUntil, bad.DropReason, bad.Next = "/bad/", "atps://a.example:7000", 0, &later, "https://a.example/bad/x has other content", nil
+	h := crawl.HostInfo{Host: "a.example", State: "due", Dispatches: []crawl.DispatchInfo{good, bad, {Origin: "https://a.example", Path: "/new/", Server: "atp://a.example:1", Line: 3, State: "waiting"}},
+		AgentServers: []crawl.AgentInfo{{Path: "/docs", Target: "atp://a.example", Line: 2}, {Path: "/new/", Target: "atp://a.example:1", Line: 3}, {Path: "/far/", Target: "atp://b.example:9", Line: 4},
+			{Path: "/old/", Target: "http://a.example:9", Line: 5}, {Path: "/", Target: "none", Line: 6}}}
+	for i := range robotsShown {
+		h.AgentServers = append(h.AgentServers, crawl.AgentInfo{Path: fmt.Sprintf("/p%d/", i), Target: "atp://a.example:1", Line: 7 + i})
+	}
+	spec := crawl.Spec{Name: "manuals", Shards: 2, SendRobots: true, MaxDepth: -1}
+	st := running()
+	st.MobileRobots = &crawl.MobileRobots{Outstanding: 1, Sent: 2, Pages: 2400, Dropped: 1}
+	c := browse(t, New(Options{Ask: Of(asker.Stopped(spec, func() error { return nil }, ask.Handlers{
+		"hosts-page": pagesHosts([]crawl.HostRow{{Host: "a.example", Agents: true}}), "hosts": sends(h), "status": sends(st), "timeline": sends(), "updates-page": sends(),
+	}))}))
+	for path, more := range map[string]string{"/mobile-robots": "and 46 more of this host", "/host/a.example": "<p>and 6 more.</p>"} {
+		_, body := c.get(path)
+		checkMarkup(t, body)
+		for _, want := range []string{
+			"<code>/docs/</code> <span class=\"soft\">line 2</span>", "1,200", "3 MiB", `5 <span class="soft">not 1,234</span>`, `11 of 12 same <span class="soft">1 unclear</span>`,
+			"<code>/bad/</code><br>atps://a.example:7000", `<b class="alert">server dropped until `, "has other content", "waiting for its turn",
+			"--mobile-robots-server b.example:9", "neither atp:// nor atps://", "no robots", more,
+		} {
+			if !strings.Contains(body, want) {
+				t.Errorf("%s lacks %q: %s", path, want, body)
+			}
+		}
+		if strings.Contains(body, "This crawl sends no robots.") || strings.Contains(body, "<code>/docs</code>") || strings.Count(body, "/new/</code>") != 1 {
+			t.Errorf("%s: %s", path, body)
+		}
+	}
+	if _, body := c.get("/mobile-robots"); !strings.Contains(body, "<dt>Servers dropped<dd>1</div>") || !strings.Contains(body, "<dt>Pages brought<dd>2,400</div>") {
+		t.Errorf("the whole crawl: %s", body)
 	}
 }
 

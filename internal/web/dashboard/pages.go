@@ -37,7 +37,7 @@ var pages = []page{
 	{path: "/dataset/{id}", title: "Dataset", file: "dataset.html", view: dataset},
 	{path: "/mirrors", title: "Mirrors", file: "mirrors.html", view: mirrors},
 	{path: "/updates", title: "Updates", file: "updates.html", view: updates},
-	{path: "/mobile-robots", title: "Mobile robots", file: "mobilerobots.html", view: mobileRobots},
+	{path: "/mobile-robots", title: "Mobile robots", file: "mobilerobots.html", live: true, view: mobileRobots},
 	{path: "/settings", title: "Settings", file: "settings.html", view: settingsPage},
 }
 

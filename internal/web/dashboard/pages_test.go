@@ -46,7 +46,7 @@ func TestPagesOfNothing(t *testing.T) {
 	c := browse(t, New(Options{Ask: answering(ask.Handlers{})}))
 	for path, says := range map[string]string{
 		"/explain": "curtsy explain URL", "/datasets": "curtsy check datatxt", "/mirrors": "curtsy check robots", "/updates": "curtsy crawl --updates",
-		"/hosts": "curtsy crawl --contact", "/mobile-robots": "curtsy check robots", "/pages": "curtsy crawl --contact", "/log": "curtsy log --follow", "/settings": "curtsy seed",
+		"/hosts": "curtsy crawl --contact", "/mobile-robots": "curtsy check mobile-agent", "/pages": "curtsy crawl --contact", "/log": "curtsy log --follow", "/settings": "curtsy seed",
 	} {
 		code, body := c.get(path)
 		if code != 200 || !strings.Contains(body, says) {

@@ -33,7 +33,7 @@ func hostileCrawl() ask.Handlers {
 	}
 	x := crawl.Explanation{
 		URL: "https://evil.example/", Canonical: "https://evil.example/", InScope: true, ScopeRule: long, Seen: true, FoundOn: &seed, Depth: &depth, State: "stored",
-		Reason: evil, Detail: long, Attempts: 2, NextDue: &then, Status: 200, Location: evilURL, AgentServer: &target, SnippetAllowed: &off, NoIndex: true,
+		Reason: evil, Detail: long, Attempts: 2, NextDue: &then, Status: 200, Location: evilURL, AgentServer: &target, Robot: &crawl.ExplainRobot{Server: long, At: then, DroppedUntil: &then, DropReason: long}, SnippetAllowed: &off, NoIndex: true,
 		Robots: &crawl.ExplainRobots{State: "parsed", Allowed: true, Line: 7, Rule: "Allow: " + long, FetchedAt: &then, Status: 200,
 			Licenses: []crawl.UsageLine{{Line: 3, Text: evilURL}}},
 	}
@@ -56,6 +56,7 @@ func hostileCrawl() ask.Handlers {
 			Nested: []crawl.NestedInfo{{URL: evilURL, State: evil, Reason: long}}, OriginFiles: crawl.OriginFiles{SecurityTxt: &crawl.SecurityTxt{State: evil, Contacts: []string{long}}},
 			Usage: []crawl.UsageLine{{Line: i, Text: long, Path: long, Preferences: map[string]string{evil: evil}, Inferred: true}}, UsageMore: 5})
 		h.AgentServers = append(h.AgentServers, crawl.AgentInfo{Path: long, Target: long, Line: i})
+		h.Dispatches = append(h.Dispatches, crawl.DispatchInfo{Origin: evilURL, Path: long, Server: long, Line: i, State: evil, Reason: long, At: &then, Next: &then, DroppedUntil: &then, DropReason: long, Sampled: 8})
 		h.Sitemaps = append(h.Sitemaps, crawl.SitemapInfo{URL: evilURL, Form: long, Reason: long})
 		at := then.Add(time.Duration(i) * 2 * time.Second)
 		tl.Requests = append(tl.Requests, crawl.Request{URL: evilURL + long, Kind: long, Start: at, End: at.Add(time.Second / 2), BoundS: 1, BoundSource: long, Visit: long})
