@@ -126,6 +126,7 @@ type Session struct {
 
 	// Of the running request.
 	out         bool        // it passed the gate and has not ended
+	talking     bool        // it is an exchange that is not HTTP
 	wire        *wireReader // the body of its answer, while that is read
 	conn        *conn
 	reused      bool
@@ -249,40 +250,54 @@ func (h *Session) begin(c *conn) error {
 // send waits for the gate and sends one request. If it returns no error, the caller reads the
 // answer and then calls done. Otherwise done was called.
 func (h *Session) send(u canon.URL, extra http.Header) (*reply, error) {
+	if err := h.pass(u); err != nil {
+		return nil, err
+	}
+	resp, err := h.roundTrip(u, h.request(u, extra))
+	if err != nil {
+		return nil, h.turnedAway(err)
+	}
+	h.compareClocks(resp.Header)
+	return resp, nil
+}
+
+// pass waits for the gate. Without an error a request is running from here on, and done ends it.
+func (h *Session) pass(u canon.URL) error {
 	h.conn, h.reused, h.used = nil, false, false
 	h.started.Store(false)
 	if !h.Lease.Alive() {
-		return nil, errLease
+		return errLease
 	}
 	if u.Host() != h.host {
-		return nil, &violation{u.Host(), "it is not the host of the visit, " + string(h.host)}
+		return &violation{u.Host(), "it is not the host of the visit, " + string(h.host)}
 	}
 	delay := h.Delay()
 	h.Lease.addDelay(delay) // before waiting, so that the next visit to the host knows it by then
 	if err := h.c.gate.Wait(h.Waiting, h.host, delay); err != nil {
-		return nil, err
+		return err
 	}
 	h.out = true
 	h.trace(u, delay)
 	h.Requests++
-	resp, err := h.roundTrip(u, h.request(u, extra))
-	if err != nil {
-		var full *LimiterTimeout
-		var useless *proxyError
-		if errors.As(err, &full) || errors.As(err, &useless) {
-			h.Requests-- // the host received nothing
-			h.done(false)
-			h.Traced = h.Traced[:len(h.Traced)-1]
-			if h.RequestLog != nil {
-				h.RequestLog.Undone()
-			}
-			return nil, err
-		}
-		h.done(false)
-		return nil, err
+	return nil
+}
+
+// turnedAway ends a request that failed before its answer began, and returns its error.
+func (h *Session) turnedAway(err error) error {
+	var full *LimiterTimeout
+	var useless *proxyError
+	unsent := errors.As(err, &full) || errors.As(err, &useless)
+	if unsent {
+		h.Requests-- // the host received nothing
 	}
-	h.compareClocks(resp.Header)
-	return resp, nil
+	h.done(false)
+	if unsent {
+		h.Traced = h.Traced[:len(h.Traced)-1]
+		if h.RequestLog != nil {
+			h.RequestLog.Undone()
+		}
+	}
+	return err
 }
 
 // takeIPToken waits for a token of a public address, unless the running request has one.

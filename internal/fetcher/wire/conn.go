@@ -69,26 +69,35 @@ type conn struct {
 
 // Write sends one request, which is in one piece.
 func (c *conn) Write(p []byte) (int, error) {
-	h := c.armed.Swap(nil)
-	if h == nil || c.shut.Load() {
-		return 0, errUnarmed
-	}
-	c.got.Store(0)
-	if err := h.begin(c); err != nil {
+	h, err := c.start()
+	if err != nil {
 		return 0, err
-	}
-	c.inFlight.Store(true)
-	if c.shut.Load() { // meanwhile
-		c.over()
-		return 0, net.ErrClosed
 	}
 	if h.Recorder != nil {
 		c.recording.Store(h.Recorder.begin(p))
 	}
-	now := time.Now()
-	c.sent.Store(int64(now.Sub(processStart)))
-	c.Conn.SetDeadline(now.Add(c.client.opt.FirstByte))
+	c.Conn.SetDeadline(time.Now().Add(c.client.opt.FirstByte))
 	return c.Conn.Write(p)
+}
+
+// start uses the permission to send one request, whose first byte goes out next. It returns the
+// session that gave it.
+func (c *conn) start() (*Session, error) {
+	h := c.armed.Swap(nil)
+	if h == nil || c.shut.Load() {
+		return nil, errUnarmed
+	}
+	c.got.Store(0)
+	if err := h.begin(c); err != nil {
+		return nil, err
+	}
+	c.inFlight.Store(true)
+	if c.shut.Load() { // meanwhile
+		c.over()
+		return nil, net.ErrClosed
+	}
+	c.sent.Store(int64(time.Since(processStart)))
+	return h, nil
 }
 
 // origin returns scheme, host and port of the origin that the connection leads to, as TLS sees it.

@@ -61,6 +61,9 @@ func (c *Client) handshake(h *Session, t *allowance, conn *conn, addr string) er
 	origin := canon.Origin{Scheme: "https", Host: conn.host, Port: conn.port}
 	cfg := c.tlsFor(origin).Clone()
 	cfg.ServerName = name
+	if h.talking {
+		cfg.NextProtos = nil // what is spoken is not HTTP
+	}
 	none, asked := cfg.GetClientCertificate == nil && len(cfg.Certificates) == 0, false
 	if none {
 		cfg.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {

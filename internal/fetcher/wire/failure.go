@@ -66,7 +66,7 @@ func (h *Session) FailureOf(err error) Failure {
 		return Failure{Reason: crawl.ReasonConnect, Detail: clip(refused.Error()), Silent: true, Timeout: !refused.barred}
 	case errors.Is(err, errSlow):
 		return Failure{Reason: crawl.ReasonTooSlow, Detail: text, Timeout: true}
-	case errors.Is(err, errFirstByte), errors.Is(err, ErrWhole):
+	case errors.Is(err, errFirstByte), errors.Is(err, errSilent), errors.Is(err, ErrWhole):
 		return Failure{Reason: crawl.ReasonTimeout, Detail: text, Silent: true, Timeout: true}
 	case h.ctx.Err() != nil, errors.Is(err, context.Canceled), errors.Is(err, errLease), errors.Is(err, errUnarmed),
 		errors.Is(err, ErrBusy), errors.As(err, &broken), errors.As(err, &full):
