@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net"
 	"net/http"
+	"net/textproto"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -17,6 +19,7 @@ import (
 	"github.com/curtsy/curtsy/internal/fetcher/requests"
 	sites "github.com/curtsy/curtsy/internal/fetcher/robots"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
+	"github.com/curtsy/curtsy/pkg/atp"
 	"github.com/curtsy/curtsy/pkg/boottime"
 	"github.com/curtsy/curtsy/pkg/botauth"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -200,20 +203,29 @@ func formOf(r *http.Request) (string, error) {
 	return "", fmt.Errorf("%s %s: only a GET request or a form can be sent", r.Method, r.URL.Host)
 }
 
-// send waits for the delay of the host, sends a request and reads its answer.
-func (h *Manual) send(ctx context.Context, u canon.URL, form string, extra http.Header, want wire.WantFunc) (wire.Answer, error) {
+// begin makes the session of one request to a host, which waits for the delay of the host. The
+// caller calls end after the request.
+func (h *Manual) begin(ctx context.Context, host canon.Host) (hold *wire.Session, end func()) {
 	l, ctx := wire.NewLease(ctx, boottime.Now, boottime.Now(), math.MaxInt64/2)
-	defer l.End()
-	hold := h.client.NewSession(ctx, ctx, h.cfg, u.Host(), l)
-	defer hold.Release()
-	hold.Delayed = h.delays[u.Host()]
-	if before := h.sessions[u.Host()]; before != nil {
+	hold = h.client.NewSession(ctx, ctx, h.cfg, host, l)
+	hold.Delayed = h.delays[host]
+	if before := h.sessions[host]; before != nil {
 		hold.Continues(before)
 	}
-	h.sessions[u.Host()] = hold
+	h.sessions[host] = hold
 	if wait := hold.Pause(); h.opt.Waiting != nil && wait > 0 {
-		h.opt.Waiting(string(u.Host()), wait)
+		h.opt.Waiting(string(host), wait)
 	}
+	return hold, func() {
+		hold.Release()
+		l.End()
+	}
+}
+
+// send waits for the delay of the host, sends a request and reads its answer.
+func (h *Manual) send(ctx context.Context, u canon.URL, form string, extra http.Header, want wire.WantFunc) (wire.Answer, error) {
+	hold, end := h.begin(ctx, u.Host())
+	defer end()
 	var a wire.Answer
 	var err error
 	if form != "" {
@@ -229,6 +241,42 @@ func (h *Manual) send(ctx context.Context, u canon.URL, form string, extra http.
 	default:
 		return a, err
 	}
+}
+
+// How long a server for mobile robots may take for an answer.
+const (
+	agentSilence = 30 * time.Second
+	agentAnswer  = time.Minute
+)
+
+// AgentRun asks a server for mobile robots for the state of a run, and returns the status of its
+// answer: 404 if it has no such run. u is the URL that stands for the server
+// (crawl.AgentServerURL). The request passes the same gate and the same guard as all others. No
+// robots.txt is read, because the server is no web site.
+func (h *Manual) AgentRun(ctx context.Context, u canon.URL, id string) (status int, err error) {
+	if err := h.enter(ctx); err != nil {
+		return 0, err
+	}
+	defer h.leave()
+	a, err := atp.ParseAddress(crawl.AgentAddress(u))
+	if err != nil {
+		return 0, err
+	}
+	hold, end := h.begin(ctx, u.Host())
+	defer end()
+	_, err = hold.Talk(u, wire.Talk{Silence: agentSilence, Most: agentAnswer}, func(conn net.Conn) (int, error) {
+		client := atp.Client{UserAgent: h.agent, Dial: func(context.Context, string, string) (net.Conn, error) { return conn, nil }}
+		r := atp.Request{Method: atp.Message, URI: a.String(), Header: textproto.MIMEHeader{}}
+		r.Header.Set(atp.AgentID, id)
+		a.TLS = false // the connection has it
+		res, err := client.Do(ctx, a, &r)
+		if err != nil {
+			return 0, err
+		}
+		status = res.Status
+		return status, res.Body.Close()
+	})
+	return status, hold.Cause(err)
 }
 
 // rulesFor returns the rules of an origin. It reads its robots.txt once.

@@ -3,6 +3,7 @@ package check
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"io"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/curtsy/curtsy/cmd/curtsy/internal/term"
 	"github.com/curtsy/curtsy/internal/cli"
 	"github.com/curtsy/curtsy/internal/config"
+	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/robots"
@@ -182,6 +184,9 @@ func (m *mobileCheck) opened() (err error) {
 	return err
 }
 
+// notFound is the status of a server that works, to a question about a run that it does not have.
+const notFound = 404
+
 // urlOf is the line that decides for a URL.
 func urlOf(u canon.URL, lines []mobileLine, file *robots.File) *mobileURL {
 	a := &mobileURL{URL: u.String()}
@@ -208,7 +213,16 @@ func (m *mobileCheck) servers(ctx context.Context, lines []mobileLine) ([]mobile
 		}
 		seen[*l.Server] = true
 		s := mobileServer{Server: *l.Server}
-		_ = ctx
+		u, _ := crawl.AgentServerURL(s.Server) // otherwise no robot would be sent there
+		status, err := m.requests.AgentRun(ctx, u, rand.Text())
+		switch s.Answers, s.Status = err == nil, status; {
+		case ctx.Err() != nil:
+			return list, ctx.Err()
+		case err != nil:
+			s.Why = err.Error()
+		case status != notFound:
+			s.Why = "it answers, but not with 404 to a question about a run that does not exist"
+		}
 		list = append(list, s)
 	}
 	return list, nil
@@ -243,7 +257,7 @@ func printMobile(w io.Writer, a mobileAnswer, token string) {
 	for _, s := range a.Servers {
 		switch {
 		case s.Answers:
-			fmt.Fprintf(w, "%s answers\n", term.Clean(s.Server))
+			fmt.Fprintf(w, "%s answers with %d%s\n", term.Clean(s.Server), s.Status, term.Clean(strings.TrimSuffix(": "+s.Why, ": ")))
 		default:
 			fmt.Fprintf(w, "%s does not answer: %s\n", term.Clean(s.Server), term.Clean(s.Why))
 		}

@@ -1,13 +1,23 @@
 package check
 
 import (
+	"bytes"
+	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
+	"github.com/curtsy/curtsy/internal/cli"
+	"github.com/curtsy/curtsy/internal/fetcher/wiretest"
+	"github.com/curtsy/curtsy/internal/simnet"
+	"github.com/curtsy/curtsy/pkg/atp"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/robots"
+	"github.com/spf13/cobra"
 )
 
 // fict is the site of the draft's examples.
@@ -167,6 +177,78 @@ func FuzzMobileAgent(f *testing.F) {
 			if l.OverriddenBy == 0 && l.Server != nil && target != *l.Server {
 				t.Errorf("%+v: %q decides for its path", l, target)
 			}
+		}
+	})
+}
+
+// connected runs check mobile-agent on the network of the test.
+func connected(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	a := app.New(strings.NewReader(""), &out, &errs)
+	a.Dial = simnet.Of(t).Dial
+	root := &cobra.Command{Use: "curtsy"}
+	root.AddCommand(Commands(a)...)
+	cli.Dress(root)
+	code = a.Run(t.Context(), root, append([]string{"check", "mobile-agent"}, args...))
+	return code, out.String(), errs.String()
+}
+
+// With --connect each server is asked once for a run that does not exist, after the delay if it is
+// the host of the site, and never at an address that may not be reached.
+func TestMobileConnect(t *testing.T) {
+	simnet.Test(t, func(t *testing.T) {
+		var asked []string
+		var at []time.Time
+		serve := func(status int) string {
+			l, err := simnet.Of(t).Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := &atp.Server{Handler: atp.HandlerFunc(func(_ context.Context, _ *atp.ResponseWriter, r *atp.Request) error {
+				asked, at = append(asked, fmt.Sprint(status, " ", r.Method)), append(at, time.Now())
+				if !atp.ValidAgentID(r.Header.Get(atp.AgentID)) {
+					t.Errorf("Agent-Id %q", r.Header.Get(atp.AgentID))
+				}
+				return &atp.StatusError{Status: status}
+			})}
+			done := make(chan struct{})
+			ctx, stop := context.WithCancel(t.Context())
+			go func() { defer close(done); _ = s.Serve(ctx, l) }()
+			t.Cleanup(func() { stop(); <-done })
+			_, port, _ := strings.Cut(l.Addr().String(), ":")
+			return port
+		}
+		good, busy := serve(404), serve(503)
+		file := "Mobile-agent-server: / atp://a.test:" + good + "\nMobile-agent-server: /again/ atp://a.test:" + good + "\nMobile-agent-server: /busy/ atp://a.test:" + busy + "\nUser-agent: *\nCrawl-delay: 5"
+		var readAt time.Time
+		web := wiretest.HTTP(t, simnet.Of(t), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			asked, readAt = append(asked, r.URL.Path), time.Now()
+			fmt.Fprintln(w, file)
+		}))
+		_, port, _ := strings.Cut(strings.TrimPrefix(web.URL, "http://"), ":")
+		site := "http://a.test:" + port + "/x"
+		to := []string{"--resolve", "a.test=127.0.0.1"}
+
+		code, out, errs := connected(t, append(to, "--allow-private", "--connect", site)...)
+		if code != 0 || !strings.Contains(out, "answers with 404\n") || !strings.Contains(out, "answers with 503: it answers, but not with 404") || !strings.Contains(out, site+": line 1, a robot may read it at") {
+			t.Errorf("%d %s %s", code, out, errs)
+		}
+		if got := strings.Join(asked, ", "); got != "/robots.txt, 404 MESSAGE, 503 MESSAGE" {
+			t.Errorf("asked: %s", got)
+		}
+		if len(at) == 2 && (at[0].Sub(readAt) < 5*time.Second || at[1].Sub(at[0]) < 5*time.Second) {
+			t.Errorf("asked after %v and %v", at[0].Sub(readAt), at[1].Sub(at[0]))
+		}
+
+		asked, file = nil, "Mobile-agent-server: / atp://a.test:1\nMobile-agent-server: /far/ atp://b.test:"+good
+		code, out, errs = connected(t, append(to, "--allow-private", "--connect", "--json", site)...)
+		if code != 1 || !strings.Contains(out, `"servers":[{"server":"atp://a.test:1","answers":false,"status":0,"why":"`) || strings.Contains(strings.Join(asked, " "), "MESSAGE") {
+			t.Errorf("%d %s %s %v", code, out, errs, asked)
+		}
+		asked = nil
+		if code, _, errs = connected(t, append(to, "--connect", "--contact", "me@example.org", site)...); code != 1 || !strings.Contains(errs, "--allow-private") || len(asked) > 0 {
+			t.Errorf("%d %s %v", code, errs, asked)
 		}
 	})
 }
