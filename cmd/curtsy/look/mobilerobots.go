@@ -88,7 +88,7 @@ func robotsNote(list []crawl.DispatchInfo) string {
 func robotsText(m crawl.MobileRobots) string {
 	text := "mobile robots: " + humanize.Comma(m.Sent) + " sent"
 	if n := int64(m.Outstanding); n > 0 {
-		text += " and " + humanize.Comma(n) + " under way"
+		text += " and " + humanize.Comma(n) + " in flight"
 	}
 	text += ", " + term.Count(m.Pages, "page") + " brought, " + humanize.Comma(m.Unchanged) + " unchanged, " + term.SizeText(m.Received) + " received, " +
 		humanize.Comma(m.Confirmed) + " compared and the same"

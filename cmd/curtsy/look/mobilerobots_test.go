@@ -58,7 +58,7 @@ func TestMobileRobotsShown(t *testing.T) {
 	}
 	var out bytes.Buffer
 	printStatus(&out, crawl.Status{State: "done", MobileRobots: &crawl.MobileRobots{Outstanding: 1, Sent: 2, Pages: 1200, Unchanged: 3, Received: 2 << 20, Confirmed: 11, Dropped: 1}}, "")
-	if want := "mobile robots: 2 sent and 1 under way, 1,200 pages brought, 3 unchanged, 2.0 MiB received, 11 compared and the same, 1 server dropped: curtsy hosts --has agents\n"; !strings.Contains(out.String(), want) {
+	if want := "mobile robots: 2 sent and 1 in flight, 1,200 pages brought, 3 unchanged, 2.0 MiB received, 11 compared and the same, 1 server dropped: curtsy hosts --has agents\n"; !strings.Contains(out.String(), want) {
 		t.Errorf("%s", &out)
 	}
 }

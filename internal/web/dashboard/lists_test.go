@@ -98,7 +98,7 @@ func TestMobileRobotsRows(t *testing.T) {
 		checkMarkup(t, body)
 		for _, want := range []string{
 			"<code>/docs/</code> <span class=\"soft\">line 2</span>", "1,200", "3 MiB", `5 <span class="soft">not 1,234</span>`, `11 of 12 same <span class="soft">1 unclear</span>`,
-			"<code>/bad/</code><br>atps://a.example:7000", `<b class="alert">server dropped until `, "has other content", "waiting for its turn",
+			"<code>/bad/</code><br>atps://a.example:7000", `<b class="alert">server dropped until `, "has other content", "none was sent yet",
 			"--mobile-robots-server b.example:9", "neither atp:// nor atps://", "no robots", more,
 		} {
 			if !strings.Contains(body, want) {

@@ -124,6 +124,6 @@ func robotRows(h crawl.HostInfo, spec *crawl.Spec) (rows []robotRow) {
 
 // robotStates are the states of dispatches for people.
 var robotStates = map[string]string{
-	"waiting": "waiting for its turn", "queued": "is being sent", "running": "is out", "verifying": "back, its pages are being compared",
+	"waiting": "none was sent yet", "queued": "is being sent", "running": "is out", "verifying": "back, its pages are being compared",
 	"done": "back", "cut": "ended early", "failed": "could not be sent", "refused": "was refused",
 }
