@@ -26,6 +26,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/agenthost/robottest"
 	"github.com/curtsy/curtsy/internal/mobile"
+	"github.com/curtsy/curtsy/internal/mobile/reading"
 	"github.com/curtsy/curtsy/internal/testaid"
 )
 
@@ -158,8 +159,8 @@ func TestAgenthost(t *testing.T) {
 	if part, err := os.ReadFile(s.file("part")); err != nil || !slices.Equal(part, whole) {
 		t.Errorf("%d octets were continued to %d of %d, %v", len(whole)/2, len(part), len(whole), err)
 	}
-	// The module is known; a robot that fails is an exit code.
-	if id := s.dispatch(module, "--known"); id == "" {
+	// The module is known and not sent again; a robot that fails is an exit code.
+	if id := s.dispatch(module); id == "" {
 		t.Error("a known module was not accepted")
 	}
 	trap := s.dispatch(robottest.Module{Start: robottest.Unreachable}.Octets())
@@ -169,6 +170,51 @@ func TestAgenthost(t *testing.T) {
 		out = curtsy(t, 0, "agenthost", "runs", "--config", s.config)
 		return strings.Contains(out, "failed") && strings.Contains(out, "example")
 	}, func() string { return out })
+}
+
+// TestAtpPageReader: without a module, the page reader is sent.
+func TestAtpPageReader(t *testing.T) {
+	s := newAgentSite(t)
+	for name, text := range map[string]string{"root/docs/secret.html": "<meta name=robots content=noindex>secret <a href=x>", "to/docs/index.html": "older"} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(s.file(name)), 0o755), os.WriteFile(s.file(name), []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.start()
+	args := []string{"atp", "dispatch", "--key", s.file("robot.pem"), "--site", "https://www.example.org", "--subtree", "/docs/", "--token", "ExampleBot", s.address}
+	id := strings.TrimSpace(curtsy(t, 0, args...))
+	lines := "document\t/docs/\ttext/html, 5 bytes\ndocument\t/docs/a%20b.html\ttext/html, 3 bytes\nnoindex\t/docs/secret.html\ttext/html\n"
+	if out := curtsy(t, 0, "atp", "fetch", "--to", s.file("to"), s.address, id); out != lines {
+		t.Errorf("fetch: %q, want %q", out, lines)
+	}
+	for name, want := range map[string]string{"to/docs/index.html": "index", "to/docs/a%20b.html": "a b"} {
+		if text, err := os.ReadFile(s.file(name)); err != nil || string(text) != want {
+			t.Errorf("%s: %q, %v", name, text, err)
+		}
+	}
+	if entries, err := os.ReadDir(s.file("to/docs")); err != nil || len(entries) != 2 {
+		t.Errorf("%d documents were stored, %v", len(entries), err)
+	}
+	// What cannot be stored is an exit code, and the others are stored.
+	if err := errors.Join(os.Remove(s.file("to/docs/a%20b.html")), os.Mkdir(s.file("to/docs/a%20b.html"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	if out := curtsy(t, 1, "atp", "fetch", "--to", s.file("to"), s.address, id); out != lines {
+		t.Errorf("fetch: %q", out)
+	}
+	curtsy(t, 2, "atp", "fetch", "--to", s.file("to"), "--out", s.file("stream"), s.address, id)
+
+	id = strings.TrimSpace(curtsy(t, 0, append(args, "--want", "facts")...))
+	facts := json.NewDecoder(strings.NewReader(curtsy(t, 0, "atp", "fetch", s.address, id)))
+	for _, want := range []reading.PageFacts{{Path: "/docs/", Text: "index"}, {Path: "/docs/a%20b.html", Text: "a b"}, {Path: "/docs/secret.html", Tags: []string{"noindex"}}} {
+		var f reading.PageFacts
+		if err := facts.Decode(&f); err != nil || f.Path != want.Path || f.Text != want.Text || !slices.Equal(f.Tags, want.Tags) {
+			t.Errorf("%+v, %v, want %+v", f, err, want)
+		}
+	}
+	for _, more := range [][]string{{"--want", "all"}, {"--want", "pages", "--input", s.config}} {
+		curtsy(t, 2, append(args, more...)...)
+	}
 }
 
 // TestAgenthostServer: documents, and what their header lines say, come from the site's own server.

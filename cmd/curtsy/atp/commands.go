@@ -28,8 +28,8 @@ func Commands(a *app.App) []*cobra.Command {
 		Long: `Send a mobile robot to a host that accepts it, and fetch its results (Agent Transfer Protocol). A
 host is a web site's own server for robots, such as curtsy agenthost. Its owner must have allowed
 your key: curtsy agenthost key FILE makes one, and prints the entry for the owner.`,
-		Example: `  curtsy atp dispatch --key robot.pem --module robot.wasm --site https://www.example.org --subtree /docs/ --token ExampleBot atp://www.example.org:10434
-  curtsy atp fetch atp://www.example.org:10434 0123456789abcdef0123456789abcdef`,
+		Example: `  curtsy atp dispatch --key robot.pem --site https://www.example.org --subtree /docs/ --token ExampleBot atp://www.example.org:10434
+  curtsy atp fetch --to documents atp://www.example.org:10434 0123456789abcdef0123456789abcdef`,
 	}
 	cmd.AddCommand(c.dispatchCommand(), c.fetchCommand(), c.stateCommand(protocol.Message), c.stateCommand(protocol.Retract))
 	return []*cobra.Command{cmd}

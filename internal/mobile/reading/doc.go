@@ -18,14 +18,15 @@
 // fmt nor encoding/json.
 package reading
 
-// MaxPath is the longest path of a document, in octets: that of the longest canonical URL.
+// MaxPath is the longest path of a document, in octets: that of the longest canonical URL. The path
+// includes the query, if the document has one.
 const MaxPath = 2048
 
 // validPath reports whether s is the path of a document in canonical spelling, as far as its octets
-// show: it begins with "/" and has no query.
+// show. It may have a query.
 func validPath(s string) bool {
 	for i := range len(s) {
-		if c := s[i]; c <= ' ' || c >= 0x7f || c == '?' || c == '#' {
+		if c := s[i]; c <= ' ' || c >= 0x7f || c == '#' {
 			return false
 		}
 	}

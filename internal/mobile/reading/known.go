@@ -52,7 +52,7 @@ func (t Table) valid() bool {
 	return true
 }
 
-// PathHash returns the first eight octets of the SHA-256 of a path.
+// PathHash returns the first eight octets of the SHA-256 of a path, which includes the query.
 func PathHash(path string) uint64 { return Digest([]byte(path)) }
 
 // KnownHash returns the hash by which the robot recognises a stored document: it depends on the

@@ -185,7 +185,7 @@ const plainHead = "Status: 200\nContent-Type: text/html\nContent-Length: 4\nLast
 func records() map[string]reading.Record {
 	return map[string]reading.Record{
 		"D/a\n" + plainHead + "\nbo\n\ndy":                  {Kind: reading.Document, Path: "/a", Head: reading.Head(plainHead), Body: []byte("bo\n\ndy")},
-		"D/\nStatus: 404\n\n":                               {Kind: reading.Document, Path: "/", Head: reading.Head("Status: 404\n"), Body: []byte{}},
+		"D/?b=c\nStatus: 404\n\n":                           {Kind: reading.Document, Path: "/?b=c", Head: reading.Head("Status: 404\n"), Body: []byte{}},
 		"S/a\n" + plainHead + "\n<meta>":                    {Kind: reading.Skeleton, Path: "/a", Head: reading.Head(plainHead), Body: []byte("<meta>")},
 		"U/a\n" + plainHead + "\n":                          {Kind: reading.Unchanged, Path: "/a", Head: reading.Head(plainHead), Body: []byte{}},
 		"u/a\x00/b/\x00":                                    {Kind: reading.UnchangedList, Paths: []string{"/a", "/b/"}},
@@ -227,12 +227,12 @@ func TestRecordLimits(t *testing.T) {
 	}
 	for what, octets := range map[string]string{
 		"nothing": "", "an unknown kind": "X", "no path": "D", "a long path": "U" + path + "p\nStatus: 200\n\n", "a relative path": "Ua\nStatus: 200\n\n",
-		"a query": "U/a?b\nStatus: 200\n\n", "a fragment": "U/a#b\nStatus: 200\n\n", "a blank": "U/a b\nStatus: 200\n\n", "an octet of no path": "U/\xff\nStatus: 200\n\n",
+		"a fragment": "U/a#b\nStatus: 200\n\n", "a blank": "U/a b\nStatus: 200\n\n", "an octet of no path": "U/\xff\nStatus: 200\n\n",
 		"no head": "D/a\n", "an empty head": "D/a\n\n", "half a head": "D/a\nStatus: 200\n", "no status": "D/a\nContent-Type: a/b\n\n", "a strange status": "D/a\nStatus: 0200\n\n",
 		"status 99": "D/a\nStatus: 099\n\n", "status 600": "D/a\nStatus: 600\n\n", "a large head": "U/\n" + strings.Replace(head, "b", "bb", 1) + "\n", "many lines": "U/\n" + lines + "A: b\n\n",
 		"no colon": "U/\nStatus: 200\nA\n\n", "no name": "U/\nStatus: 200\n: b\n\n", "a blank in a name": "U/\nStatus: 200\nA : b\n\n", "a control": "U/\nStatus: 200\nA: \x01\n\n", "CR": "U/\nStatus: 200\nA: b\r\n\n",
 		"a body": "U/\nStatus: 200\n\nb", "a large body": "D/\nStatus: 200\n\n" + body + "b", "a long list": "u" + list + "/\x00", "an empty list": "u", "an open list": "u/a",
-		"an empty path": "u/a\x00\x00", "a query in a list": "u/a?\x00", "no facts": "F", "facts that are no object": "F[]", "two lines": "F{\n}", "long facts": "F" + facts + "}",
+		"an empty path": "u/a\x00\x00", "a fragment in a list": "u/a#\x00", "no facts": "F", "facts that are no object": "F[]", "two lines": "F{\n}", "long facts": "F" + facts + "}",
 		"no counts": "E", "counts by name": `E{"sent":1}`, "counts and more": `E{"listed":4,"sent":1,"unchanged":2,"left_out":0} `,
 		"a count too large": `E{"listed":9223372036854775808,"sent":1,"unchanged":2,"left_out":0}`, "a negative count": `E{"listed":-1,"sent":1,"unchanged":2,"left_out":0}`,
 	} {
