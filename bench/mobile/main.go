@@ -1,19 +1,19 @@
-// Command mobile compares two crawls of one site of real manuals: by requests, and by a mobile robot
-// that the site lets in (docs/mobile-robots.md).
+// Command mobile compares two crawls of one site of real manuals: by requests, and by a mobile
+// robot that the site lets in (docs/mobile-robots.md).
 //
 //	go run ./mobile                 both crawls, and both again after one page in a hundred changed
 //	go run ./mobile -pages 300      the same with fewer pages
 //	go run ./mobile -robot-only     what the robot alone sends, without a crawl around it
 //
-// nginx serves the manuals with the settings of Debian (gzip on), curtsy agenthost runs robots, and
-// curtsy crawl crawls, each as processes of their own. All connections go through proxies in this
-// process, which count octets in both directions. What the crawls stored is compared, page by page,
-// by the SHA-256 of the octets.
+// nginx serves the manuals with the settings of Debian (gzip on), curtsy agenthost runs robots,
+// and curtsy crawl crawls, each as processes of their own. All connections go through proxies in
+// this process, which count octets in both directions. What the crawls stored is compared, page by
+// page, by the SHA-256 of the octets.
 //
-// The crawl by requests runs without a delay, because with one it would take an hour and a half: its
-// seconds are those it took, and a second more for each request. The crawl by a robot has the delay.
-// The crawls after the change are done by a curtsy whose clock is two days ahead, because nothing is
-// fetched again on the same day.
+// The crawl by requests runs without a delay, because with one it would take an hour and a half:
+// its seconds are those it took, and a second more for each request. The crawl by a robot has the
+// delay. The crawls after the change are done by a curtsy whose clock is two days ahead, because
+// nothing is fetched again on the same day.
 //
 // It needs Debian's nginx, and its packages postgresql-doc-15 and cppreference-doc-en-html, and
 // installs what is missing if it is run by root.

@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 )
 
-// proxy passes connections on to a server and counts what it passes, in both directions. The headers
-// of TCP and IP are not counted.
+// proxy passes connections on to a server and counts what it passes, in both directions. The
+// headers of TCP and IP are not counted.
 type proxy struct {
 	l           net.Listener
 	to          string
