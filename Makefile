@@ -57,6 +57,10 @@ mutate: export MUTATE ?= 1
 mutate: ## faults put into the product, each of which the simulation must find; MUTATE=lease for some
 	$(GO) test -count=1 -timeout 0 -v -run '^TestMutations$$' ./internal/simulation
 
+.PHONY: hostile
+hostile: ## what mobile robots that mean harm cost agenthost: tables of cases, half an hour
+	CURTSY_LONG=1 $(GO) test -count=1 -timeout 0 -v -run '^(TestHostile|TestManyDispatches)' ./internal/agenthost
+
 FUZZTIME ?= 30s
 fuzz: ## every fuzz target for FUZZTIME
 	@for p in $$($(GO) list ./...); do \

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -22,6 +23,9 @@ import (
 type webServer struct {
 	net      *simnet.Net
 	answers  map[string]http.HandlerFunc // by path and query; others are 404
+	handlers sync.WaitGroup
+
+	mu       sync.Mutex // guards requests, which tests read when no handler runs
 	requests []*http.Request
 }
 
@@ -39,12 +43,17 @@ func newWebServer(t *testing.T, answers map[string]http.HandlerFunc) *webServer 
 		if err := server.Close(); err != nil {
 			t.Error(err)
 		}
+		w.handlers.Wait() // the bubble ends after them
 	})
 	return w
 }
 
 func (w *webServer) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	w.handlers.Add(1)
+	defer w.handlers.Done()
+	w.mu.Lock()
 	w.requests = append(w.requests, r)
+	w.mu.Unlock()
 	answer := w.answers[r.URL.RequestURI()]
 	if answer == nil {
 		answer = http.NotFound
