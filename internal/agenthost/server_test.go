@@ -22,11 +22,18 @@ import (
 // webServer is a site's own server at 127.0.0.1:8080, on a network in memory.
 type webServer struct {
 	net      *simnet.Net
-	answers  map[string]http.HandlerFunc // by path and query; others are 404
 	handlers sync.WaitGroup
 
-	mu       sync.Mutex // guards requests, which tests read when no handler runs
+	mu       sync.Mutex                  // guards what follows
+	answers  map[string]http.HandlerFunc // by path and query; others are 404
 	requests []*http.Request
+}
+
+// set changes an answer.
+func (w *webServer) set(path string, answer http.HandlerFunc) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.answers[path] = answer
 }
 
 // newWebServer must be called in a bubble.
@@ -53,8 +60,8 @@ func (w *webServer) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	defer w.handlers.Done()
 	w.mu.Lock()
 	w.requests = append(w.requests, r)
-	w.mu.Unlock()
 	answer := w.answers[r.URL.RequestURI()]
+	w.mu.Unlock()
 	if answer == nil {
 		answer = http.NotFound
 	}
@@ -297,26 +304,26 @@ func TestServerOfRobotsTxt(t *testing.T) {
 			{func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }, false}, {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(301) }, false},
 			{func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, false},
 		} {
-			w.answers["/robots.txt"] = c.answer
+			w.set("/robots.txt", c.answer)
 			d := openDocs(t, p, "/docs/")
 			_, _, err := open(t, d, "/docs/a")
 			if (err == nil) != c.open || !c.open && !errors.Is(err, mobile.Forbidden) {
 				t.Errorf("%v, want open: %t", err, c.open)
 			}
 		}
-		delete(w.answers, "/robots.txt")
-		delete(w.answers, "/sitemap.xml")
+		w.set("/robots.txt", nil)
+		w.set("/sitemap.xml", nil)
 		if _, err := openDocs(t, p, "/docs/").List(t.Context(), "", 100); !errors.Is(err, mobile.Unreadable) || !strings.Contains(err.Error(), "404") {
 			t.Errorf("without a sitemap: %v", err)
 		}
 		// Sitemaps that take too long: the host works no longer than the robot may.
-		w.answers["/sitemap.xml"] = func(w http.ResponseWriter, r *http.Request) {
+		w.set("/sitemap.xml", func(w http.ResponseWriter, r *http.Request) {
 			for r.Context().Err() == nil {
 				time.Sleep(time.Second)
 				_, _ = io.WriteString(w, "/docs/a\n")
 				w.(http.Flusher).Flush()
 			}
-		}
+		})
 		began := time.Now()
 		_, err := openDocs(t, p, "/docs/").List(t.Context(), "", 100)
 		if took := time.Since(began); !errors.Is(err, mobile.Unreadable) || took > p.CPU {
@@ -423,13 +430,13 @@ func TestCheckWithServer(t *testing.T) {
 		if err := Check(t.Context(), o, &out); err != nil || !strings.Contains(out.String(), "http://127.0.0.1:8080") || !strings.Contains(out.String(), "/private/ X-Robots-Tag: noindex") || !strings.Contains(out.String(), "sees 2 documents") {
 			t.Errorf("%v\n%s", err, out.String())
 		}
-		w.answers["/docs/a"] = func(w http.ResponseWriter, r *http.Request) {
+		w.set("/docs/a", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://www.example.org/docs/a", 301)
-		}
+		})
 		if err := Check(t.Context(), o, io.Discard); err == nil || !strings.Contains(err.Error(), "redirect to \"https://www.example.org/docs/a\"") || !strings.Contains(err.Error(), "set server") {
 			t.Errorf("%v", err)
 		}
-		w.answers["/robots.txt"] = func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(500) }
+		w.set("/robots.txt", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(500) })
 		out.Reset()
 		if err := Check(t.Context(), o, &out); err != nil || !strings.Contains(out.String(), "robots.txt cannot be read") {
 			t.Errorf("%v\n%s", err, out.String())
