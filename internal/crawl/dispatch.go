@@ -36,12 +36,15 @@ func (s *Spec) MayUseServer(site canon.Host, server canon.URL) bool {
 // there, because the scheme is neither atp nor atps.
 func AgentServerURL(target string) (u canon.URL, ok bool) {
 	scheme, server, ok := strings.Cut(target, "://")
-	secure := scheme == "atps"
+	secure, port := scheme == "atps", ":434" // formats §3.1
+	if secure {
+		port = ":435"
+	}
 	if !ok || !secure && scheme != "atp" {
 		return "", false
 	}
 	if i := strings.LastIndexByte(server, ':'); i < strings.LastIndexByte(server, ']') || i < 0 {
-		server += ":434"
+		server += port
 	}
 	if secure {
 		u, err := canon.Parse("https://" + server + "/")

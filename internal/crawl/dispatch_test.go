@@ -11,7 +11,7 @@ func TestAgentServerURL(t *testing.T) {
 	for target, want := range map[string]struct{ url, address string }{
 		"atp://www.fict.org:544":    {"http://www.fict.org:544/", "atp://www.fict.org:544"},
 		"atp://www.fict.org":        {"http://www.fict.org:434/", "atp://www.fict.org:434"},
-		"atps://www.fict.org":       {"https://www.fict.org:434/", "atps://www.fict.org:434"},
+		"atps://www.fict.org":       {"https://www.fict.org:435/", "atps://www.fict.org:435"},
 		"atp://www.fict.org:80":     {"http://www.fict.org/", "atp://www.fict.org:80"},
 		"atps://www.fict.org:443":   {"https://www.fict.org/", "atps://www.fict.org:443"},
 		"atp://127.0.0.1:10434":     {"http://127.0.0.1:10434/", "atp://127.0.0.1:10434"},

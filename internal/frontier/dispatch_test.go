@@ -11,6 +11,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/dispatch"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/mirror"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -929,4 +930,259 @@ func TestManySitesWithServers(t *testing.T) {
 			t.Errorf("%d hosts are in memory at the end", k)
 		}
 	})
+}
+
+// A crawl is not done between the moment at which a robots.txt named a server and the one at which
+// a robot is sent there. It is, if there are no pages for the robot.
+func TestACrawlIsNotDoneBeforeTheRobotIsSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, dispatchSpec())
+		b.links(0, "", robotsSite+"/")
+		v := b.grant(1)[0]
+		b.event(crawl.Event{Visit: v.ID, Robots: []crawl.Robots{{Origin: v.URLs[0].URL.Origin(), State: crawl.RobotsParsed, Status: 200, Body: []byte(robotsTxt),
+			Digest: make([]byte, 32), Fresh: 24 * time.Hour}}, Outcome: &crawl.Outcome{Host: v.Host, Requests: 2, Delay: time.Second,
+			Results: []crawl.Result{{URL: v.URLs[0].URL, Class: crawl.Stored, Status: 200, Digest: 1}}}})
+		aux := func() int { return b.s.Dispatches.Pending(time.Now().Add(time.Minute), time.Now()) }
+		if n := aux(); n != 1 {
+			t.Errorf("%d auxiliary requests are awaited before the robot is sent", n)
+		}
+		b.respec(func(s *crawl.Spec) { s.Paused = true })
+		b.upkeep()
+		if n := aux(); n != 1 || b.working() != 0 {
+			t.Errorf("paused: %d auxiliary requests are awaited, %d robots are out", n, b.working())
+		}
+		b.respec(func(s *crawl.Spec) { s.Paused = false })
+		b.limit(1)
+		b.s.Ledger.Budget.Join(0, 1, 0, yes, false)
+		b.upkeep()
+		if n := aux(); n != 0 || b.working() != 0 {
+			t.Errorf("without pages: %d auxiliary requests are awaited, %d robots are out", n, b.working())
+		}
+		b.limit(2)
+		b.s.Ledger.Budget.Join(0, 1, 0, yes, false)
+		time.Sleep(2 * time.Second)
+		b.upkeep()
+		if n := aux(); n != 1 || b.working() != 1 {
+			t.Errorf("with a page: %d auxiliary requests are awaited, %d robots are out", n, b.working())
+		}
+	})
+}
+
+// The plan of a site with very many known URLs comes in parts, at the limit and past it.
+func TestPlanInParts(t *testing.T) {
+	for _, n := range []int{crawl.MaxKnownPages - 1, crawl.MaxKnownPages} { // and the home page
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t, dispatchSpec())
+			b.namesServer(robotsSite, strings.ReplaceAll(robotsTxt, " / ", " /docs/ "))
+			for i := 0; i < n; i += 1000 {
+				b.links(1, "", pagesAt(robotsSite+"/docs", i, min(1000, n-i))...)
+			}
+			b.links(1, "", robotsSite+"/docs/", robotsSite+"/doc", robotsSite+"/other/docs/", "https://www.a.example/docs/1")
+			v, ok := b.sentRobot(time.Minute)
+			if !ok {
+				t.Fatal("no robot is sent")
+			}
+			known, parts := map[uint64]bool{}, 0
+			q := crawl.DispatchQuery{Origin: v.Aux[0].Origin, About: v.Aux[0].About, Hop: v.Aux[0].Hop}
+			for {
+				p, err := b.s.Dispatches.Plan(q, time.Now())
+				if err != nil || !p.Wanted || len(p.Known) > crawl.MaxKnownPages {
+					t.Fatalf("%d known, %v", len(p.Known), err)
+				}
+				if size := len(crawl.AppendDispatchPlan(nil, p)); size > 300<<10 {
+					t.Errorf("a part has %d bytes", size)
+				}
+				parts++
+				for _, k := range p.Known {
+					known[k.Path] = true
+				}
+				if q.After = p.Next; len(q.After) == 0 {
+					break
+				}
+			}
+			if len(known) != n+1 || parts != 2 { // the second one may have none
+				t.Errorf("%d known pages in %d parts, want %d", len(known), parts, n+1)
+			}
+		})
+	}
+}
+
+// A known page whose copy is stored has its digest in the plan; one that was not fetched has none.
+func TestPlanHasTheDigestsOfStoredPages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, dispatchSpec())
+		b.links(0, "", robotsSite+"/1")
+		v := b.grant(1)[0]
+		b.served(v, nil)
+		b.links(2, "", robotsSite+"/2")
+		b.namesServer(robotsSite, robotsTxt)
+		sent, _ := b.sentRobot(time.Minute)
+		for _, k := range b.plan(sent.Aux[0]).Known {
+			switch k.Path {
+			case crawl.PathHash("/1"):
+				if k.Digest != 1 || k.Depth != 0 {
+					t.Errorf("%+v", k)
+				}
+			case crawl.PathHash("/2"):
+				if k.Digest != 0 || k.Depth != 2 {
+					t.Errorf("%+v", k)
+				}
+			}
+		}
+	})
+}
+
+// A site and the server that it names may be in two shards.
+func TestDispatchBetweenTwoShards(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		spec := dispatchSpec()
+		spec.Shards = 2
+		name := func(shard int, prefix string) canon.Host {
+			for i := 0; ; i++ {
+				if h := canon.Host(fmt.Sprintf("%s%d.a.example", prefix, i)); crawl.ShardOf(h, 2) == shard {
+					return h
+				}
+			}
+		}
+		site, server := name(0, "www"), name(1, "robots")
+		own, its := newBench(t, spec), newBenchOf(t, spec, 1)
+		deliver := func() {
+			for _, b := range []*bench{own, its} {
+				b.commit()
+				for _, m := range b.s.Ledger.CommittedOutbox() {
+					ev, err := crawl.DecodeEvent(b.outgoing(m))
+					if err != nil {
+						t.Fatal(err)
+					}
+					[]*bench{own, its}[m.Shard].event(ev)
+					b.s.Ledger.MarkSent(m.N)
+				}
+			}
+		}
+		u := "http://" + string(site)
+		own.links(0, "", u+"/")
+		own.event(crawl.Event{Robots: []crawl.Robots{{Origin: canon.URL(u + "/").Origin(), State: crawl.RobotsParsed, Status: 200,
+			Body: []byte("Mobile-agent-server: / atp://" + string(server) + "\n"), Digest: make([]byte, 32), Fresh: 24 * time.Hour}}})
+		if err := own.s.Features.Upkeep(time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		deliver()
+		deliver() // nothing is sent twice
+		vs := its.grant(4)
+		if len(vs) != 1 || vs[0].Host != server || len(vs[0].Aux) != 1 || vs[0].Aux[0].ReplyShard != 0 {
+			t.Fatalf("%+v", vs)
+		}
+		e := vs[0].Aux[0]
+		if its.status().Shards[0].Outstanding != 1 || its.plan(e).Wanted {
+			t.Error("the plan is that of the site's shard")
+		}
+		d := own.plan(e).Before
+		own.event(bringing(t, e, &d, u+"/1"))
+		d.State, d.Sample = crawl.DispatchDone, []crawl.DispatchSample{{URL: canon.URL(u + "/1"), Digest: crawl.PathHash("/1"), Type: "text/html"}}
+		own.event(crawl.Event{Visit: vs[0].ID, Answers: []crawl.Answer{{Aux: e, Dispatch: &d}}})
+		its.event(crawl.Event{Visit: vs[0].ID, Outcome: &crawl.Outcome{Host: server, Requests: 2, Delay: time.Second, Done: vs[0].Aux}})
+		for range 10 {
+			if err := own.s.Features.Upkeep(time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range own.grant(4) {
+				own.served(v, asBrought)
+			}
+			time.Sleep(time.Second)
+		}
+		if got := own.infos(site); len(got) != 1 || got[0].State != "done" || got[0].Confirmed != 1 {
+			t.Errorf("%+v", got)
+		}
+		if n := its.status().Shards[0].Aux + own.status().Shards[0].Aux; n != 0 {
+			t.Errorf("%d auxiliary requests are awaited at the end", n)
+		}
+	})
+}
+
+// An origin that becomes a mirror has no robot: the one that is out is not waited for, and what one
+// brought is not compared any more.
+func TestAMirrorHasNoRobots(t *testing.T) {
+	for _, ended := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t, dispatchSpec())
+			b.namesServer(robotsSite, robotsTxt)
+			v, _ := b.sentRobot(time.Minute)
+			d := b.plan(v.Aux[0]).Before
+			b.brings(v.Aux[0], &d, robotsSite+"/1")
+			if ended {
+				b.ends(v, &d, crawl.DispatchDone)
+			}
+			h := b.s.Ledger.Hosts["www.a.example"]
+			h.Origins[0].KeepMirror(&mirror.Record{State: mirror.OfMain, Main: canon.URL("http://main.example/").Origin()})
+			if err := b.s.Features.MirrorChanged(h, 0, time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			if p := b.plan(v.Aux[0]); p.Wanted || len(h.Aux) != 0 || h.Origins[0].AwaitsRobot().After(time.Now()) {
+				t.Errorf("ended %v: %+v, %+v", ended, p, h.Aux)
+			}
+			if !ended {
+				b.ends(v, &d, crawl.DispatchDone)
+			}
+			if n := b.working(); n != 0 || h.Origins[0].Dispatch != nil {
+				t.Errorf("ended %v: %d are still under way", ended, n)
+			}
+			if _, ok := b.sentRobot(time.Hour); ok {
+				t.Errorf("ended %v: a robot is sent for a mirror", ended)
+			}
+			h.Origins[0].KeepMirror(nil)
+			if err := b.s.Features.AskOrigin(h, 0, time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			if _, ok := b.sentRobot(2 * time.Hour); !ok {
+				t.Errorf("ended %v: no robot is sent for an origin that is a mirror no more", ended)
+			}
+		})
+	}
+}
+
+// Of a host with as many auxiliary requests as may wait, one more dispatch fails at once.
+func TestAServerOfTooManySites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, dispatchSpec())
+		var ev crawl.Event
+		for i := range hosts.MaxAux {
+			u, _ := crawl.AgentServerURL("atp://robots.a.example:5000")
+			site := canon.URL(fmt.Sprintf("http://h%d.a.example/", i))
+			ev.Aux = append(ev.Aux, crawl.AuxRequest{Kind: crawl.AuxDispatch, URL: u, Origin: site.Origin(), About: site, Hop: 1, ReplyShard: 0})
+		}
+		b.event(ev)
+		b.namesServer(robotsSite, robotsTxt)
+		b.outboxToLog()
+		if got := b.info(); got.State != "failed" || got.Reason != "too many auxiliary requests for robots.a.example" || len(b.s.Ledger.Hosts[robotsServer].Aux) != hosts.MaxAux {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// The clock is set forward, or the file is opened on another machine: nothing comes sooner by that,
+// and nothing later.
+func TestAClockSetForwardSendsNoRobot(t *testing.T) {
+	for _, anew := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t, dispatchSpec())
+			b.namesServer(robotsSite, robotsTxt)
+			v, _ := b.sentRobot(time.Minute)
+			b.ends(v, &crawl.Dispatch{}, crawl.DispatchRefused)
+			refused := time.Now()
+			if anew {
+				b.again()
+			}
+			const ahead = 30 * 24 * time.Hour
+			b.set(ahead)
+			if next := b.info().Next; next == nil || next.Sub(refused.Add(ahead)) != dispatch.RefusedFor {
+				t.Fatalf("the next is due %v", next)
+			}
+			if v, ok := b.sentRobot(dispatch.RefusedFor - 2*time.Hour); ok {
+				t.Errorf("a robot is sent %v after the refusal: %+v", time.Since(refused)-ahead, v)
+			}
+			if _, ok := b.sentRobot(4 * time.Hour); !ok {
+				t.Error("no robot is sent")
+			}
+		})
+	}
 }

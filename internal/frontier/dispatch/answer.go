@@ -95,6 +95,9 @@ func (s *Dispatches) finish(h *hosts.Host, i int, site *Site, d *crawl.Dispatch,
 		}
 	}
 	h.Origins[i].DispatchEnded()
+	if err := s.refresh(h, i, site, now); err != nil {
+		return err
+	}
 	return s.put(site)
 }
 

@@ -34,9 +34,11 @@ func (s *Dispatches) begin(site *Site, now time.Time) error {
 			p.Due = now.Add(unwanted)
 			return s.put(site)
 		}
+		s.spent = !s.asked
 		s.next = now.Add(soon)
 		return nil
 	}
+	s.spent = false
 	// The number differs from those that an earlier owner gave after the state that this one began
 	// with: owners have ascending epochs, which count seconds.
 	site.N = max(site.N+1, int(min(s.ledger.Epoch, math.MaxInt32)))

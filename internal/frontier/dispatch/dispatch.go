@@ -65,6 +65,7 @@ type Dispatches struct {
 	*records
 	checks *checks
 	asked  bool // more of the page budget is being reserved
+	spent  bool // when a robot was to be sent last, there were no pages for it
 }
 
 // New returns the dispatches of one shard.
@@ -223,13 +224,21 @@ func (s *Dispatches) Stored(id crawl.VisitID) {
 }
 
 // Pending is how many origins keep the crawl from being done: their pages wait for a robot, or
-// pages that one brought are to be requested by limit.
+// pages that one brought are to be requested by limit. All for which robots are to be sent by then
+// count as one, unless there are no pages for them.
 func (s *Dispatches) Pending(limit, now time.Time) (n int) {
+	if s.ledger.Tx.Bucket(store.BucketDispatchesDue) == nil {
+		return 0 // a file of an older version, opened for reading only
+	}
 	for _, site := range s.working {
 		switch {
 		case site.Out != nil && !site.Out.Unwanted && now.Sub(site.Out.Life) < Patience, site.Check != nil && !site.wake.After(limit):
 			n++
 		}
+	}
+	due, _ := s.ledger.Tx.Bucket(store.BucketDispatchesDue).Cursor().First()
+	if spec := &s.ledger.Judge.Spec; due != nil && spec.SendsRobots() && !s.spent && binary.BigEndian.Uint64(due) <= uint64(max(limit.Unix(), 0)) {
+		n++
 	}
 	return n
 }

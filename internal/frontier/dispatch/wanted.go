@@ -30,6 +30,9 @@ func (s *Dispatches) ask(h *hosts.Host, i int, now time.Time) error {
 // path stays. The caller writes the record.
 func (s *records) refresh(h *hosts.Host, i int, site *Site, now time.Time) error {
 	site.Drops = slices.DeleteFunc(site.Drops, func(d Drop) bool { return !now.Before(d.Until) })
+	if !s.ledger.Judge.Spec.SendsRobots() {
+		return s.refuse(h, i, site) // what is known stays until they are switched on again
+	}
 	wanted := s.wanted(h, i)
 	for j := range wanted {
 		if p := site.path(wanted[j].About, wanted[j].Server); p != nil {
@@ -67,7 +70,7 @@ func (s *records) refresh(h *hosts.Host, i int, site *Site, now time.Time) error
 // wanted are the paths of an origin for which a robot is to be sent.
 func (s *records) wanted(h *hosts.Host, i int) []Path {
 	o := &h.Origins[i]
-	if o.Copy != crawl.RobotsParsed || !o.Agents || o.Mirror.Mirrored() || h.Closed || !s.ledger.Judge.Spec.SendsRobots() {
+	if o.Copy != crawl.RobotsParsed || !o.Agents || o.Mirror.Mirrored() || h.Closed {
 		return nil
 	}
 	list := Named(s.ledger.RobotsFile(h, o), o.Origin, s.mayUse)
