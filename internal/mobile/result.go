@@ -105,6 +105,7 @@ type Result struct {
 // ResultReader reads a stream of results. It must not be used concurrently.
 type ResultReader struct {
 	r     *bufio.Reader
+	taken int64
 	ended bool
 }
 
@@ -112,6 +113,10 @@ type ResultReader struct {
 func NewResultReader(r io.Reader) *ResultReader {
 	return &ResultReader{r: bufio.NewReaderSize(r, MaxPart)}
 }
+
+// Offset returns how many octets the results took that were returned so far, with what was dropped
+// between them. The next one begins there.
+func (r *ResultReader) Offset() int64 { return r.taken }
 
 // Next returns the next result, and io.EOF after the end. A stream that stops before its end is an
 // io.ErrUnexpectedEOF, and one that goes on behind it an ErrResult. The parts of a record that a
@@ -148,6 +153,7 @@ func (r *ResultReader) Next() (Result, error) {
 func (r *ResultReader) frame(record []byte) (kind byte, b []byte, err error) {
 	var head [5]byte
 	n, err := io.ReadFull(r.r, head[:])
+	r.taken += int64(n)
 	switch {
 	case r.ended && n == 0 && err == io.EOF:
 		return 0, nil, io.EOF
@@ -170,7 +176,9 @@ func (r *ResultReader) frame(record []byte) (kind byte, b []byte, err error) {
 	if b == nil {
 		b = []byte{} // an empty record is a record
 	}
-	if _, err := io.ReadFull(r.r, b[from:]); err != nil {
+	n, err = io.ReadFull(r.r, b[from:])
+	r.taken += int64(n)
+	if err != nil {
 		if err == io.EOF {
 			err = io.ErrUnexpectedEOF
 		}

@@ -55,11 +55,16 @@ func (t Table) valid() bool {
 // PathHash returns the first eight octets of the SHA-256 of a path, which includes the query.
 func PathHash(path string) uint64 { return Digest([]byte(path)) }
 
-// KnownHash returns the hash by which the robot recognises a stored document: it depends on the
+// KnownHash returns the hash by which the robot recognises a stored document. It depends on the
 // path and on the digest of the body.
-func KnownHash(path string, digest uint64) uint64 {
-	b := append(make([]byte, 0, 256), path...)
-	return Digest(binary.BigEndian.AppendUint64(append(b, '\n'), digest))
+func KnownHash(path string, digest uint64) uint64 { return KnownHashOf(PathHash(path), digest) }
+
+// KnownHashOf is KnownHash for whoever has only the PathHash of the path.
+func KnownHashOf(path, digest uint64) uint64 {
+	var b [16]byte
+	binary.BigEndian.PutUint64(b[:8], path)
+	binary.BigEndian.PutUint64(b[8:], digest)
+	return Digest(b[:])
 }
 
 // Digest returns the digest of a body, as a crawl keeps it: the first eight octets of its SHA-256.
