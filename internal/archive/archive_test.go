@@ -124,7 +124,7 @@ func (w *world) records() (all []string) {
 			w.must(err)
 			block, err := io.ReadAll(rec)
 			w.must(err)
-			if k := rec.Type(); k == warc.Response || k == warc.Revisit {
+			if k := rec.Type(); k == warc.Response || k == warc.Revisit || k == warc.Resource {
 				answers++
 			}
 			text := rec.Type() + " " + rec.URI()
@@ -192,6 +192,67 @@ func TestRevisits(t *testing.T) {
 	again.Visit.N = 5
 	w.put(again, page(a2, 5, "one"))
 	want(t, "elsewhere", of(w.close(), warc.Response, warc.Revisit), "response "+a2, "response "+a1)
+}
+
+// brought is a page that a mobile robot brought: without a request and a response.
+func brought(u string, visit uint64, body string) pages.Page {
+	p := page(u, visit, body)
+	p.Capture = &crawl.Capture{Number: 1, Type: "text/html; charset=utf-8", OfPage: true, CRC: crc32.ChecksumIEEE([]byte(body)), Links: p.Capture.Links}
+	return p
+}
+
+// A document that was not requested becomes a resource, whose block is the document, and that has
+// no request. If it comes again it is a revisit; a response never refers to a resource, nor the
+// other way round. A document of another type than its page, such as a PDF file, is archived as it
+// came. What was not committed when the process was killed comes again and is archived once.
+func TestResources(t *testing.T) {
+	w := newWorld(t)
+	first := brought(a1, 1, "one")
+	w.put(first)
+	w.put(first) // again
+	w.die()
+	w.put(first)
+	w.put(brought(a1, 2, "one"), page(a2, 2, "two"))
+	w.put(page(a1, 3, "one"), brought(a2, 3, "two"))
+	w.die()
+	again := page(a2, 4, "")
+	again.Renewed, again.Body, again.Capture.OfPage, again.Capture.Response = true, nil, false, []byte("HTTP/1.1 304 Not Modified\r\nETag: x\r\n\r\n")
+	w.put(again)
+	paper := brought(b1, 4, "<p>its text")
+	paper.ContentType, paper.Encoding, paper.Body = "application/pdf", crawl.EncodingS2, s2.Encode(nil, paper.Body)
+	paper.Capture = &crawl.Capture{Number: 1, Type: "application/pdf", Response: s2.Encode(nil, []byte("%PDF-1.7 HTTP/1.1 200 OK\r\n\r\n")), Encoding: crawl.EncodingS2}
+	w.put(paper)
+	all := w.close()
+	want(t, "answers", of(all, warc.Response, warc.Resource, warc.Revisit, warc.Request),
+		"resource "+a1+" one", "revisit "+a1+" identical-payload-digest of 2026-11-24T03:00:00.005Z ",
+		"response "+a2, "request "+a2+" GET /", "response "+a1, "request "+a1+" GET /", "resource "+a2+" two",
+		"response "+a2, "request "+a2+" GET /", "resource "+b1+" %PDF-1.7")
+	if metadata := of(all, warc.Metadata); len(metadata) != 7 || strings.Contains(strings.Join(all[:3], "\n"), "fetchTimeMs") {
+		t.Errorf("metadata: %q in %q", metadata, all)
+	}
+	paths, err := filepath.Glob(filepath.Join(w.dir, "*.warc.gz"))
+	w.must(err)
+	answers := 0
+	for _, path := range paths {
+		listed := map[int64]warc.Entry{}
+		w.must(readIndex(path, func(e warc.Entry) error { listed[e.Offset] = e; return nil }))
+		f, err := os.Open(path)
+		w.must(err)
+		w.must(warc.Entries(f, filepath.Base(path), func(e warc.Entry) error {
+			answers++
+			if listed[e.Offset] != e {
+				t.Errorf("the index has %+v, the file %+v", listed[e.Offset], e)
+			}
+			if e.Status == "" && e.Mime != "text/html" && e.Mime != "application/pdf" && e.Mime != warc.MimeRevisit {
+				t.Errorf("a resource of type %q", e.Mime)
+			}
+			return nil
+		}))
+		f.Close()
+	}
+	if answers != 7 {
+		t.Errorf("%d answers", answers)
+	}
 }
 
 // Pages that may not be archived are not: after a noarchive that a 304 did not revoke, and pages

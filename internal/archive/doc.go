@@ -3,13 +3,14 @@
 //
 // # What is written
 //
-// Each capture (crawl.Capture) becomes a response and its request, and the capture of a page also a
-// metadata record with its outlinks. A page that was answered with 304, or whose payload equals
-// that of the last capture of the same URL, becomes a revisit instead of a response. Captures refer
-// only to captures of the same URL, so `curtsy forget` removes nothing that a remaining page needs.
-// The fetcher leaves out what may not be archived. What turns out here not to be allowed (a page
-// whose unavailable_after has come, or that keeps an older noarchive through a 304) is left out as
-// well.
+// Each capture (crawl.Capture) becomes a response and its request, and the capture of a page also
+// a metadata record with its outlinks. A document that a mobile robot brought was not requested,
+// so it becomes a resource, whose block is the document. A page that was answered with 304, or
+// whose payload equals that of the last capture of the same URL, becomes a revisit instead.
+// Captures refer only to captures of the same URL, so `curtsy forget` removes nothing that a
+// remaining page needs. The fetcher leaves out what may not be archived. What turns out here not
+// to be allowed (a page whose unavailable_after has come, or that keeps an older noarchive through
+// a 304) is left out as well.
 //
 // # Complete and without repetitions
 //

@@ -20,12 +20,12 @@ type last struct {
 	Full   *ref   // the newest with its payload; nil: none
 }
 
-// ref is a response that revisits may refer to.
+// ref is a response, or a resource, that revisits may refer to.
 type ref struct {
 	ID      string
 	Date    string
 	Digest  string // of the payload
-	Status  int
+	Status  int    // 0: it is a resource
 	Content string // of the page, decoded; empty: there was no page
 }
 

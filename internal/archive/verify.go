@@ -102,7 +102,7 @@ func (v *Verified) records(r io.Reader, name string, answers *places) error {
 			return err
 		}
 		v.Records, v.Bytes = v.Records+1, rec.Offset+rec.Length
-		if t := rec.Type(); t == warc.Response || t == warc.Revisit || t == "resource" {
+		if t := rec.Type(); t == warc.Response || t == warc.Revisit || t == warc.Resource {
 			v.Answers++
 			answers.add(name, rec.Offset, rec.Length)
 		}

@@ -315,7 +315,8 @@ func (p *packer) pages(to io.Writer, files []string, titleOf func(*warc.Record) 
 			return err
 		}
 		at, err := time.Parse("20060102150405", e.Time[:min(len(e.Time), 14)])
-		if err != nil || e.Status != "200" || e.Mime != "text/html" && e.Mime != "application/xhtml+xml" {
+		isAnswer := e.Status == "200" || e.Status == "" // a resource has no status
+		if err != nil || !isAnswer || e.Mime != "text/html" && e.Mime != "application/xhtml+xml" {
 			return nil
 		}
 		p.packed.Pages++

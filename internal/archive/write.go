@@ -225,7 +225,7 @@ type group struct {
 // read parses the capture, and decides which records it becomes.
 func (g *group) read() error {
 	p, c := g.page, g.page.Capture
-	g.answerID, g.date = g.newID(warc.Response), warc.Time(p.FetchedAt)
+	g.answerID, g.date = g.newID(g.kind()), warc.Time(p.FetchedAt)
 	response, err := c.Response, error(nil)
 	if !c.OfPage {
 		if response, err = pages.Unpack(nil, c.Encoding, c.Response); err != nil {
@@ -240,7 +240,10 @@ func (g *group) read() error {
 		return err
 	}
 	m, ok := warc.Split(response)
-	if !ok {
+	switch {
+	case c.Type != "":
+		m = warc.Message{Body: response} // a document without a response
+	case !ok:
 		return errors.New("it has no header")
 	}
 	g.answer = m
@@ -265,7 +268,7 @@ func (g *group) read() error {
 	}
 	old := g.before.Full
 	switch status := m.Status(); {
-	case old == nil:
+	case old == nil || (old.Status == 0) != (c.Type != ""): // a response refers to responses only
 	case status == 304:
 		// The 304 confirms the content of the stored page. The archived content may be another.
 		if !g.stored || old.Content == content(p) {
@@ -311,9 +314,17 @@ func (g *group) after() last {
 	return l
 }
 
+// kind is the type of the record of the answer, if that is no revisit.
+func (g *group) kind() string {
+	if g.page.Capture.Type != "" {
+		return warc.Resource
+	}
+	return warc.Response
+}
+
 // id is the identity of a record of this kind.
 func (g *group) id(kind string) string {
-	if kind == warc.Response || kind == warc.Revisit {
+	if kind == warc.Response || kind == warc.Resource || kind == warc.Revisit {
 		return g.answerID
 	}
 	return g.newID(kind)
@@ -329,11 +340,14 @@ func (g *group) newID(kind string) string {
 func (g *group) append(to *bytes.Buffer) (entry warc.Entry, err error) {
 	p, c := g.page, g.page.Capture
 	from := to.Len()
-	kind := warc.Response
+	kind, media := g.kind(), warc.TypeResponse
+	if c.Type != "" {
+		media = oneLine(c.Type)
+	}
 	if g.revisit != "" {
 		kind = warc.Revisit
 	}
-	fields := g.fields(kind, warc.TypeResponse)
+	fields := g.fields(kind, media)
 	block := g.block()
 	if g.revisit != "" {
 		fields = append(fields, warc.Field{Name: "WARC-Profile", Value: g.revisit}, warc.Field{Name: "WARC-Refers-To", Value: g.refers.ID},
@@ -364,19 +378,28 @@ func (g *group) append(to *bytes.Buffer) (entry warc.Entry, err error) {
 		return entry, err
 	}
 	entry = warc.Entry{Key: p.URL.SURT(), Time: warc.Stamp(p.FetchedAt), URL: string(p.URL), Digest: g.payload, Length: int64(to.Len() - from)}
-	entry.Describe(g.answer.Head, g.revisit != "")
+	if kind == warc.Resource {
+		entry.DescribeResource(media)
+	} else {
+		entry.Describe(g.answer.Head, g.revisit != "")
+	}
+	if err := g.request(to); err != nil || !g.stored {
+		return entry, err
+	}
+	return entry, g.beside(to, g.a.enc.Append, warc.Metadata, warc.TypeFields, g.metadata()...)
+}
 
-	put = g.a.enc.Append
+// request appends the request, if there was one.
+func (g *group) request(to *bytes.Buffer) error {
+	c := g.page.Capture
+	if c.Type != "" {
+		return nil
+	}
+	put := g.a.enc.Append
 	if len(c.Request) < shortRequest {
 		put = g.a.enc.AppendStored
 	}
-	if err := g.beside(to, put, warc.Request, warc.TypeRequest, warc.Piece{Text: c.Request}); err != nil {
-		return entry, err
-	}
-	if !g.stored {
-		return entry, nil
-	}
-	return entry, g.beside(to, g.a.enc.Append, warc.Metadata, warc.TypeFields, g.metadata()...)
+	return g.beside(to, put, warc.Request, warc.TypeRequest, warc.Piece{Text: c.Request})
 }
 
 // block is the block of the answer.
@@ -443,7 +466,9 @@ func (g *group) metadata() []warc.Piece {
 		line("via", string(via))
 	}
 	line("hopsFromSeed", strings.Repeat("L", min(g.page.Depth, 50)))
-	line("fetchTimeMs", strconv.FormatInt(g.page.Capture.Took.Milliseconds(), 10))
+	if g.page.Capture.Type == "" {
+		line("fetchTimeMs", strconv.FormatInt(g.page.Capture.Took.Milliseconds(), 10))
+	}
 	if len(g.page.Usage) > 0 {
 		if text, err := json.Marshal(crawl.UsageOf(g.page.Usage)); err == nil {
 			line("usage", string(text))

@@ -453,6 +453,7 @@ func (m *Capture) fields(c *codec) {
 	c.bytes(9, &m.Links)
 	c.word(10, &m.CRC)
 	c.enum(11, (*uint8)(&m.CutBy))
+	c.text(12, &m.Type)
 }
 
 func statementFields(s *usage.Statement, c *codec) {

@@ -171,6 +171,10 @@ type Capture struct {
 	// They have the form of the archive: one line "outlink: URL" for each, ended by CR and LF, all
 	// together as an S2 block.
 	Links []byte
+	// Type, if not empty, is the Content-Type of a document that was not requested, because a
+	// mobile robot brought it. Then there is no Request, and Response has only the document, or
+	// with OfPage nothing.
+	Type string
 }
 
 // CutBy is why the body of a capture is not complete.

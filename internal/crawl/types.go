@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -74,6 +75,17 @@ var mediaTypes = map[string]Types{
 // TypeOf is the type of a media type, which is in lower case without parameters. 0 means that it is
 // never stored.
 func TypeOf(mediaType string) Types { return mediaTypes[mediaType] }
+
+// MediaTypes are the media types of a set of types, in the order of their names.
+func (t Types) MediaTypes() (all []string) {
+	for media, kind := range mediaTypes {
+		if t&kind != 0 {
+			all = append(all, media)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
 
 // TypeSet are the types that the crawl stores. Words that this version does not know are ignored.
 func (s *Spec) TypeSet() (set Types) {

@@ -35,3 +35,18 @@ func TestTypes(t *testing.T) {
 		t.Error("TypeOf")
 	}
 }
+
+func TestMediaTypes(t *testing.T) {
+	if got := strings.Join((TypeHTML | TypeText).MediaTypes(), " "); got != "application/xhtml+xml text/html text/plain" {
+		t.Errorf("MediaTypes = %s", got)
+	}
+	var all Types = 1<<len(typeNames) - 1
+	for _, m := range all.MediaTypes() {
+		if TypeOf(m)&all == 0 {
+			t.Errorf("%s is of no type", m)
+		}
+	}
+	if len(all.MediaTypes()) != len(mediaTypes) {
+		t.Errorf("%d of %d media types are of a type", len(all.MediaTypes()), len(mediaTypes))
+	}
+}

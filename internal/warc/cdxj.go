@@ -123,7 +123,7 @@ func Entries(r io.Reader, filename string, each func(Entry) error) error {
 // entry is the record's line without its length. ok is false for records that have no line.
 func (rec *Record) entry(filename string) (e Entry, ok bool, err error) {
 	kind := rec.Type()
-	if kind != Response && kind != Revisit && kind != "resource" {
+	if kind != Response && kind != Revisit && kind != Resource {
 		return e, false, nil
 	}
 	e = Entry{URL: rec.URI(), Digest: rec.Get("WARC-Payload-Digest"), Offset: rec.Offset, Filename: filename}
@@ -133,8 +133,8 @@ func (rec *Record) entry(filename string) (e Entry, ok bool, err error) {
 		return e, false, rec.damaged("its WARC-Date is not a date")
 	}
 	e.Time = Stamp(at)
-	if kind == "resource" {
-		e.Mime, _, _ = strings.Cut(rec.Get("Content-Type"), ";")
+	if kind == Resource {
+		e.DescribeResource(rec.Get("Content-Type"))
 		return e, true, nil
 	}
 	head, err := io.ReadAll(io.LimitReader(rec, indexHead))
@@ -154,4 +154,10 @@ func (e *Entry) Describe(answer []byte, revisit bool) {
 	if e.Mime = m.MediaType(); revisit {
 		e.Mime = MimeRevisit
 	}
+}
+
+// DescribeResource sets the media type from the Content-Type of a resource, which has no status.
+func (e *Entry) DescribeResource(contentType string) {
+	media, _, _ := strings.Cut(contentType, ";")
+	e.Mime = strings.TrimSpace(media)
 }

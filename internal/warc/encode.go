@@ -23,6 +23,7 @@ const Version = "WARC/1.1"
 const (
 	Warcinfo = "warcinfo"
 	Response = "response"
+	Resource = "resource"
 	Request  = "request"
 	Metadata = "metadata"
 	Revisit  = "revisit"
@@ -103,7 +104,7 @@ func (e *Encoder) Append(to *bytes.Buffer, fields []Field, pieces ...Piece) erro
 		return err
 	}
 	d := &e.others
-	if slices.Contains(fields, Field{"WARC-Type", Response}) {
+	if slices.Contains(fields, Field{"WARC-Type", Response}) || slices.Contains(fields, Field{"WARC-Type", Resource}) {
 		d = &e.answers
 	}
 	if cap(d.out) > keepRecord {

@@ -168,7 +168,7 @@ to; if the files do not have that one, by the newest response that is not a revi
 					fmt.Fprintf(a.Stdout, "%s: %s\r\n", f.Name, f.Value)
 				}
 				fmt.Fprint(a.Stdout, "\r\n")
-			case payload:
+			case payload && rec.Type() != warc.Resource: // its block is the payload
 				return a.catPayload(rec)
 			}
 			_, err := io.Copy(a.Stdout, rec)

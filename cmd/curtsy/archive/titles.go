@@ -23,6 +23,12 @@ func (t *titles) of(answer *warc.Record) string {
 	if err != nil {
 		return ""
 	}
+	if answer.Type() == warc.Resource {
+		media := answer.Get("Content-Type")
+		kind, _, _ := strings.Cut(media, ";")
+		title, _ := t.x.Title(strings.ToLower(strings.TrimSpace(kind)), html.PageCharset(block, media), block)
+		return title
+	}
 	m, ok := warc.Split(block)
 	if !ok {
 		return ""
