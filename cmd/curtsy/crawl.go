@@ -75,9 +75,16 @@ func (a *commands) engineFor(ctx context.Context, cfg *config.Crawl, given func(
 	if o.Fetcher, err = a.FetcherOptions(&cfg.Fetch, &cfg.Sign, &cfg.SiteAccess); err != nil {
 		return nil, err
 	}
+	if o.Fetcher.Robot, err = app.Robot(cfg.Robots); err != nil {
+		return nil, err
+	}
 	o.Plan = func(old *crawl.Spec) (crawl.Spec, error) {
 		s, err := app.PlannedSpec(cfg.Plan, cfg.NATS, given, old, seeds)
 		s.Paused = false // curtsy crawl resumes a paused crawl
+		if cfg.URL == "" {
+			// No other process fetches, so robots can be sent if this one has a key.
+			s.SendRobots = o.Fetcher.Robot != nil
+		}
 		return s, err
 	}
 	o.By = app.Me()

@@ -18,6 +18,7 @@ type Crawl struct {
 	Progress   string `key:"progress" group:"Output,common" usage:"show progress as ‹FORM›: auto, plain, json or none" words:"auto plain json none" example:"plain"`
 	Fetch      `key:",squash"`
 	Sign       `key:",squash"`
+	Robots     `key:",squash"`
 	SiteAccess `key:",squash"`
 	Traces     `key:",squash"`
 	Disk       `key:",squash"`
@@ -50,7 +51,7 @@ func (c *Crawl) check(src *Source) error {
 	if c.Dir == "" {
 		return src.Refuse("dir", "is empty; use for example "+defaultDir)
 	}
-	return errors.Join(c.Common.check(src), c.NATS.check(src), c.Plan.check(src), c.Admin.check(src), c.Access.check(src), c.Fetch.check(src), c.Sign.check(src), c.SiteAccess.check(src), c.Traces.check(src), c.Disk.check(src), c.CrawlLog.check(src), c.Mail.check(src))
+	return errors.Join(c.Common.check(src), c.NATS.check(src), c.Plan.check(src), c.Admin.check(src), c.Access.check(src), c.Fetch.check(src), c.Sign.check(src), c.Robots.check(src), c.SiteAccess.check(src), c.Traces.check(src), c.Disk.check(src), c.CrawlLog.check(src), c.Mail.check(src))
 }
 
 // Foresee are the settings of `curtsy plan`. They are those settings of a crawl that decide which

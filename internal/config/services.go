@@ -55,6 +55,7 @@ type Fetcher struct {
 	Daemon     `key:",squash"`
 	Fetch      `key:",squash"`
 	Sign       `key:",squash"`
+	Robots     `key:",squash"`
 	SiteAccess `key:",squash"`
 }
 
@@ -72,7 +73,7 @@ func (c *Fetcher) check(src *Source) error {
 	}
 	defer func() { c.Crawl = list }()
 	c.Crawl = shares[0].Name // the check of a daemon accepts one name; all were checked above
-	return errors.Join(c.Daemon.check(src), c.Fetch.check(src), c.Sign.check(src), c.SiteAccess.check(src))
+	return errors.Join(c.Daemon.check(src), c.Fetch.check(src), c.Sign.check(src), c.Robots.check(src), c.SiteAccess.check(src))
 }
 
 // Indexer are the settings of `curtsy indexer`.

@@ -125,3 +125,33 @@ func TestSigning_8_28_KeysStayHere(t *testing.T) {
 		t.Errorf("the spec names who signs: %s", out.String())
 	}
 }
+
+// A key for mobile robots is checked at the start. The error says how to make one.
+func TestRobotKey(t *testing.T) {
+	good := keyFile(t, 0o600)
+	for name, tt := range map[string]struct {
+		args []string
+		want string // in the error; empty: there is none
+	}{
+		"none":        {nil, ""},
+		"a key":       {[]string{"--mobile-robots", good}, ""},
+		"no file":     {[]string{"--mobile-robots", "/nowhere.pem"}, "curtsy agenthost key /nowhere.pem"},
+		"read by all": {[]string{"--mobile-robots", keyFile(t, 0o644)}, "chmod 600"},
+	} {
+		for _, into := range []interface {
+			RobotKey() (*botauth.Key, error)
+		}{NewCrawl(), NewFetcher()} {
+			args := tt.args
+			if _, daemon := into.(*Fetcher); daemon {
+				args = append([]string{"--nats", "nats://127.0.0.1:1"}, args...)
+			}
+			_, err := load(t, into, args...)
+			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%s: %v", name, err)
+			}
+			if key, err := into.RobotKey(); tt.want == "" && (err != nil || (key == nil) != (tt.args == nil)) {
+				t.Errorf("%s: %v, %v", name, key, err)
+			}
+		}
+	}
+}

@@ -33,6 +33,14 @@ func serveFetcher(ctx context.Context, cfg *config.Fetcher, stderr io.Writer) er
 	if err != nil {
 		return err
 	}
+	key, err := cfg.RobotKey()
+	if err != nil {
+		return err
+	}
+	robot, err := fetcher.PageReader(key)
+	if err != nil {
+		return err
+	}
 	tracer, err := cfg.Tracer("fetcher", o.Instance, o.Log)
 	if err != nil {
 		return err
@@ -44,7 +52,7 @@ func serveFetcher(ctx context.Context, cfg *config.Fetcher, stderr io.Writer) er
 		weight[s.Name] = s.Weight
 	}
 	options := fetcher.Options{
-		Name: o.Instance, Slots: cfg.Visits, MaxBody: int64(cfg.MaxBody), MaxCatalogue: int64(cfg.MaxCatalogue), PageMemory: int64(cfg.PageMemory), PDFToText: cfg.PDFToText, Signer: signer, Tracer: tracer, Credentials: shown, Proxy: proxy, Log: o.Log,
+		Name: o.Instance, Slots: cfg.Visits, MaxBody: int64(cfg.MaxBody), MaxCatalogue: int64(cfg.MaxCatalogue), PageMemory: int64(cfg.PageMemory), PDFToText: cfg.PDFToText, Signer: signer, Robot: robot, Tracer: tracer, Credentials: shown, Proxy: proxy, Log: o.Log,
 	}
 	var shared sharedOnce
 	return service.Daemon(ctx, o, func(p service.Parts) (service.Runner, error) {

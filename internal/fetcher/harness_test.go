@@ -1,6 +1,7 @@
 package fetcher
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -43,6 +44,7 @@ type desk struct {
 	renewing []*nats.Subscription            // by shard
 	deaf     bool                            // answer no renewals
 	slow     time.Duration                   // wait before granting
+	idle     time.Duration                   // between two requests for visits; 0: 20 ms
 	generous bool                            // grant all visits, even if fewer were requested
 	bodies   map[string][]byte               // robots.txt by digest
 	seen     func(shard int, e *crawl.Event) // called with each event, in the reading goroutine
@@ -223,7 +225,7 @@ func (d *desk) take(m *nats.Msg) {
 		d.pending = d.pending[1:]
 	}
 	if len(g.Visits) == 0 {
-		g.Wait = 20 * time.Millisecond
+		g.Wait = cmp.Or(d.idle, 20*time.Millisecond)
 	}
 	slow := d.slow
 	d.mu.Unlock()

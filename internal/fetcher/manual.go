@@ -264,7 +264,7 @@ func (h *Manual) AgentRun(ctx context.Context, u canon.URL, id string) (status i
 	}
 	hold, end := h.begin(ctx, u.Host())
 	defer end()
-	_, err = hold.Talk(u, wire.Talk{Silence: agentSilence, Most: agentAnswer}, func(conn net.Conn) (int, error) {
+	_, err = wire.Talk{Silence: agentSilence, Most: agentAnswer}.Run(hold, u, func(conn net.Conn) (int, error) {
 		client := atp.Client{UserAgent: h.agent, Dial: func(context.Context, string, string) (net.Conn, error) { return conn, nil }}
 		r := atp.Request{Method: atp.Message, URI: a.String(), Header: textproto.MIMEHeader{}}
 		r.Header.Set(atp.AgentID, id)

@@ -7,12 +7,27 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/credentials"
+	"github.com/curtsy/curtsy/internal/fetcher/dispatch"
 	"github.com/curtsy/curtsy/internal/fetcher/visit"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
+	"github.com/curtsy/curtsy/internal/mobile/pagereader"
 	"github.com/curtsy/curtsy/internal/tracing"
 	"github.com/curtsy/curtsy/pkg/botauth"
 	"github.com/prometheus/client_golang/prometheus"
 )
+
+// Robot is a mobile robot, and the key that servers know it by. It may be used concurrently, by all
+// fetchers of a process.
+type Robot = dispatch.Robot
+
+// PageReader is the mobile robot of Curtsy's own, whose tickets are signed with key. Without a key
+// it is nil.
+func PageReader(key *botauth.Key) (*Robot, error) {
+	if key == nil {
+		return nil, nil
+	}
+	return dispatch.NewRobot(key, pagereader.Module())
+}
 
 // Options says how a Fetcher works. The zero value is right for a crawl. The zero value of a field
 // stands for its default.
@@ -78,6 +93,9 @@ type Options struct {
 	Resolver *net.Resolver   // nil: the system's
 	TLS      *tls.Config     // nil: certificates are verified as usual
 	Signer   *botauth.Signer // of each request over https; nil: none is signed
+	// Robot is sent to the servers that sites name for mobile robots; nil means that none is, and
+	// dispatches fail with a reason.
+	Robot *Robot
 	// Sent to the sites that require them; nil means none.
 	Credentials *credentials.Set
 	// Requests go through it; nil means that they go directly.
@@ -108,7 +126,7 @@ func (o Options) withDefaults() Options {
 func (o Options) visit(log *slog.Logger, shards int) visit.Options {
 	return visit.Options{
 		Fetcher: o.Name, Shards: shards, MaxBody: o.MaxBody, MaxCatalogue: o.MaxCatalogue, MaxSitemap: o.maxSitemap, RulesCache: o.RulesCache,
-		DiscardPages: o.DiscardPages, PDFToText: o.PDFToText, Log: log,
+		DiscardPages: o.DiscardPages, PDFToText: o.PDFToText, Robot: o.Robot, Log: log,
 	}
 }
 

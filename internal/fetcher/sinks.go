@@ -145,3 +145,14 @@ func (f *Fetcher) askRobots(ctx context.Context, shard int, digest []byte) ([]by
 	}
 	return m.Data, nil
 }
+
+// askDispatch asks the owner of a site's shard for a part of the plan of a dispatch.
+func (f *Fetcher) askDispatch(ctx context.Context, shard int, q crawl.DispatchQuery) (crawl.DispatchPlan, error) {
+	ctx, cancel := context.WithTimeout(ctx, f.opt.RequestTimeout)
+	defer cancel()
+	m, err := f.q.NC.RequestWithContext(ctx, f.names.Dispatch(shard), crawl.AppendDispatchQuery(nil, q))
+	if err != nil {
+		return crawl.DispatchPlan{}, err
+	}
+	return crawl.DecodeDispatchPlan(m.Data)
+}

@@ -3,6 +3,7 @@ package fetcher
 import (
 	"context"
 
+	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher/visit"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -31,6 +32,11 @@ func (s *task) Stalled(shard int) bool { return s.f.backpressure.stalled(shard) 
 // RobotsText asks a shard's owner for the text of a robots.txt.
 func (s *task) RobotsText(ctx context.Context, shard int, digest []byte) ([]byte, error) {
 	return s.f.askRobots(ctx, shard, digest)
+}
+
+// DispatchPlan asks a shard's owner for a part of the plan of a dispatch.
+func (s *task) DispatchPlan(ctx context.Context, shard int, q crawl.DispatchQuery) (crawl.DispatchPlan, error) {
+	return s.f.askDispatch(ctx, shard, q)
 }
 
 // Forgotten reports whether a URL must not be requested any more, as of now. In everything else a

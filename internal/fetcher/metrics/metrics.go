@@ -46,6 +46,10 @@ type Metrics struct {
 	responses  *prometheus.CounterVec // by code
 	took       prometheus.Histogram
 	Robots     *prometheus.CounterVec // by state
+
+	Dispatches    *prometheus.CounterVec // of mobile robots, by state
+	DispatchPages prometheus.Counter
+	DispatchBytes prometheus.Counter
 }
 
 // New makes a fetcher's counters and registers them. With nil they are registered nowhere.
@@ -83,7 +87,16 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 	for _, s := range []crawl.RobotsState{crawl.RobotsParsed, crawl.RobotsUnavailable, crawl.RobotsUnreachable, crawl.RobotsPending} {
 		m.Robots.WithLabelValues(s.String())
 	}
-	all = append(all, m.results, m.Running, m.responses, m.took, m.Robots)
+	m.Dispatches = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "curtsy_fetcher_dispatches_total",
+		Help: "Mobile robots that were sent, by how that ended: done, cut (what arrived counts), failed (the server may accept one later), refused, dropped (not wanted any more).",
+	}, []string{"state"})
+	for _, s := range []string{crawl.DispatchDone, crawl.DispatchCut, crawl.DispatchFailed, crawl.DispatchRefused, crawl.DispatchDropped} {
+		m.Dispatches.WithLabelValues(s)
+	}
+	all = append(all, m.results, m.Running, m.responses, m.took, m.Robots, m.Dispatches)
+	m.DispatchPages = counter("curtsy_fetcher_dispatch_pages_total", "Pages that mobile robots brought, unchanged ones included.")
+	m.DispatchBytes = counter("curtsy_fetcher_dispatch_bytes_total", "Bytes that were sent to servers for mobile robots or received from them.")
 	m.Requests = counter("curtsy_fetcher_requests_total", "Requests sent to sites, robots.txt included.")
 	m.Signed = counter("curtsy_fetcher_requests_signed_total", "Requests that were signed.")
 	m.Bytes = counter("curtsy_fetcher_body_bytes_total", "Body bytes read from the wire.")

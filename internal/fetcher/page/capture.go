@@ -84,7 +84,7 @@ func (p *Pages) archivable(u canon.URL, a *wire.Answer, tags *htmlscan.Result) b
 
 // Archive publishes what was recorded of the last request, which brought no page.
 func (p *Pages) Archive(u canon.URL, a *wire.Answer) {
-	if p.Requests.Session.Recorder == nil || !p.archivable(u, a, p.Sites.HeaderTags(a.Header, a.At)) {
+	if p.brings || p.Requests.Session.Recorder == nil || !p.archivable(u, a, p.Sites.HeaderTags(a.Header, a.At)) {
 		return
 	}
 	c, body, payload := p.capture(a)
@@ -115,10 +115,17 @@ func (p *Pages) markupLets(u canon.URL, a *wire.Answer, text []byte) bool {
 // page.Size bytes of body are packed in it. If both do not fit into one message, the capture is
 // published before the page.
 func (p *Pages) capturePage(page *crawl.Page, a *wire.Answer, body []byte, links []canon.URL) {
-	if p.Requests.Session.Recorder == nil || page.Directives&(crawl.NoArchive|crawl.NoIndex) != 0 || !page.UnavailableAfter.IsZero() {
+	if page.Directives&(crawl.NoArchive|crawl.NoIndex) != 0 || !page.UnavailableAfter.IsZero() {
 		return
 	}
-	c, sent, _ := p.capture(a)
+	var c *crawl.Capture
+	var sent []byte
+	switch {
+	case p.brings:
+		c, sent = p.captureBrought(page, a)
+	case p.Requests.Session.Recorder != nil:
+		c, sent, _ = p.capture(a)
+	}
 	if c == nil {
 		return
 	}

@@ -151,6 +151,7 @@ func (p *Pages) keepMeta(u *crawl.VisitURL, a *wire.Answer, c *catalogue, r *cra
 		r.ETag, r.LastModified = p.keptValidators(page.ETag, page.LastModified)
 	}
 	r.Class, r.NoSnippet = crawl.Stored, d.NoSnippet
+	p.directives = page.Directives
 	p.morePages(u, c)
 	if c.kind == catalog.TypeLinkset && !d.NoFollow {
 		p.described(u, c.body)

@@ -83,6 +83,7 @@ func (p *Pages) queue(u *crawl.VisitURL, a *wire.Answer, kind string, scan *html
 	if p.Publisher.Discard {
 		return
 	}
+	p.directives = page.Directives
 	p.pack(&page, a.Body, r)
 	page.Head, page.Signposts = headOf(&page, a.Body), signposted(a.Header, u.URL)
 	if u.Keep { // it was sent although it may not have changed; the likeness shows how much did

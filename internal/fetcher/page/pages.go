@@ -47,6 +47,10 @@ type Options struct {
 type Pages struct {
 	Options
 	buf *Buffers
+
+	brings     bool                // pages are not requested: see Bringer
+	directives crawl.DirectiveBits // of the last page that was published as stored
+	original   []byte              // the body of the document that is being brought
 }
 
 // Buffers are what pages are read with. They are used again by the next visit. The zero value is

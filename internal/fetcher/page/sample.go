@@ -7,9 +7,11 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher/answer"
+	"github.com/curtsy/curtsy/internal/fetcher/publish"
 	"github.com/curtsy/curtsy/internal/fetcher/robots"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
 	"github.com/curtsy/curtsy/internal/html"
+	"github.com/curtsy/curtsy/internal/htmlscan"
 	"github.com/curtsy/curtsy/internal/likeness"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -57,6 +59,52 @@ func (p *Pages) Sample(u canon.URL) (s crawl.Sample, ok bool) {
 	default:
 		s.Digest = digestOf(sha256.Sum256(a.Body))
 		s.Likeness = likenessOf(kind, a.Body)
+	}
+	return s, true
+}
+
+// Verify fetches a page to compare it with what a mobile robot brought, if the rules of its origin
+// allow it. ok is false if nothing was found out.
+func (p *Pages) Verify(u canon.URL) (s crawl.Sample, ok bool) {
+	permission := p.Sites.Ask(u)
+	if !permission.OK() {
+		return crawl.Sample{Reason: permission.Text, Again: permission.Closed()}, !permission.Over
+	}
+	f := &fetched{p: p, u: &crawl.VisitURL{URL: u}}
+	a, err := p.Requests.Get(u, p.accepting(nil), func(status int, header http.Header) wire.Wanted {
+		want := f.want(status, header)
+		if want.Stream != nil { // a document that describes datasets: the whole is compared
+			return wire.Wanted{Limit: p.MaxBody}
+		}
+		return want
+	})
+	if err != nil {
+		fail := p.Requests.FailureOf(err)
+		return crawl.Sample{Reason: fail.String(), Again: !fail.Barred && !fail.Final}, !fail.Unsent
+	}
+	s.Status, s.Type = a.Status, f.kind
+	s.Modified, _ = http.ParseTime(a.Header.Get("Last-Modified")) // a zero time if it is none
+	switch status := a.Status; {
+	case answer.Overloaded(status):
+		p.Requests.Overload(&a)
+		s.Reason, s.Again = fmt.Sprintf("%s: HTTP %d", crawl.ReasonOverload, status), true
+	case answer.Redirects(status):
+		to, _ := answer.Location(u, &a)
+		s.Location, s.Reason = string(to), string(crawl.ReasonRedirect)
+	case status < 200 || status > 299 || status == http.StatusPartialContent:
+		s.Reason, s.Again = answer.StatusText(&a), status >= 500
+	case !f.meta && !p.storable(f.kind):
+		s.Reason = fmt.Sprintf("%s: %s", crawl.ReasonType, f.kind)
+	default:
+		p.cutPage(&a, f.kind)
+		s.Digest = digestOf(sha256.Sum256(a.Body))
+		tags := p.Sites.HeaderTags(a.Header, a.At)
+		if f.kind != answer.Text && comparable(f.kind) {
+			scan := p.buf.scanner.Scan(htmlscan.Page{URL: u, Body: a.Body, ContentType: scanType(a.Header, f.kind), HTML: true, Header: a.Header, Token: p.spec().Agent})
+			tags.Directives = scan.Directives.At(a.At)
+		}
+		s.Directives = uint8(publish.DirectiveBits(tags.Directives))
+		s.Likeness = LikenessOf(f.kind, a.Body)
 	}
 	return s, true
 }

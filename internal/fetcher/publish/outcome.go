@@ -19,13 +19,25 @@ type Progress struct {
 	Outcome crawl.Outcome // without Results, Done, Partial and SinceEnd
 	LastEnd time.Time     // when the last request ended
 	Traces  []crawl.Trace // of the requests that no event reported yet
+
+	// For the pages that a mobile robot brought: links that are published before the results, and
+	// an answer that is published with the last of them.
+	Links  []crawl.Links
+	Answer *crawl.Answer
 }
 
 // Result adds the result of a URL to the next report.
 func (p *Publisher) Result(r crawl.Result) { p.buf.results = append(p.buf.results, r) }
 
-// Results returns the results of all URLs so far.
+// Results returns the results of all URLs so far, except those that were trimmed.
 func (p *Publisher) Results() []crawl.Result { return p.buf.results }
+
+// Trim forgets the results that were reported, so that any number of them can follow.
+func (p *Publisher) Trim() {
+	kept := copy(p.buf.results, p.buf.results[p.reported.results:])
+	clear(p.buf.results[kept:])
+	p.buf.results, p.reported.results = p.buf.results[:kept], 0
+}
 
 // Unreported returns how many results are not published yet.
 func (p *Publisher) Unreported() int { return len(p.buf.results) - p.reported.results }
@@ -102,7 +114,7 @@ func (p *Publisher) publishFeeds() (own []crawl.AuxRequest) {
 // its earlier results.
 func (p *Publisher) outcome(ev crawl.Event, at Progress, partial bool) bool {
 	results := p.buf.results[p.reported.results:]
-	ev.Traces = at.Traces
+	ev.Traces, ev.Links = at.Traces, append(at.Links, ev.Links...)
 	for {
 		n, left := 0, crawl.MaxEventBytes/2
 		for n < len(results) && (left > 0 || n == 0) {
@@ -118,6 +130,9 @@ func (p *Publisher) outcome(ev crawl.Event, at Progress, partial bool) bool {
 			out.Partial = partial
 			if out.Requests > 0 {
 				out.SinceEnd = time.Since(at.LastEnd)
+			}
+			if at.Answer != nil {
+				ev.Answers = []crawl.Answer{*at.Answer}
 			}
 		}
 		ev.Outcome = &out

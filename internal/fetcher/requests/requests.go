@@ -3,6 +3,7 @@ package requests
 import (
 	"errors"
 	"log/slog"
+	"net"
 	"net/http"
 	"runtime/debug"
 	"time"
@@ -139,6 +140,15 @@ func (r *Requests) Get(u canon.URL, extra http.Header, want wire.WantFunc) (wire
 // contain keys.
 func (r *Requests) Post(u canon.URL, form string, want wire.WantFunc) (wire.Answer, error) {
 	return r.send(u, func() (wire.Answer, error) { return r.Session.Post(u, form, want) })
+}
+
+// Talk carries out one exchange that is not HTTP, as [wire.Talk.Run] does.
+func (r *Requests) Talk(u canon.URL, limits wire.Talk, talk func(net.Conn) (status int, err error)) (t wire.Talked, err error) {
+	_, err = r.send(u, func() (wire.Answer, error) {
+		t, err = limits.Run(r.Session, u, talk)
+		return wire.Answer{Wire: t.Received}, err
+	})
+	return t, err
 }
 
 // proxyPause is how long a host is not visited after the proxy to it could not be used.

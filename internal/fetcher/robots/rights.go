@@ -90,6 +90,9 @@ func (s *Sites) readRights(site *Site) bool {
 	all := rightsOf(site)
 	for _, u := range all {
 		f, ok := s.knownRights(site, u)
+		if !ok && s.Fixed {
+			return false
+		}
 		if !ok && s.Requests.Over() {
 			break
 		}

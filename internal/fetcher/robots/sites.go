@@ -34,6 +34,10 @@ type Options struct {
 	// NeedsText reports whether an auxiliary request of the visit is answered from the text of the
 	// robots.txt of an origin.
 	NeedsText func(canon.Origin) bool
+	// Fixed: nothing is requested or published, because the host is not the visit's own. What Job
+	// says is valid as long as the Sites are used; an origin of which it does not say enough has no
+	// Site.
+	Fixed bool
 }
 
 // Sites are the origins of a visit's host. They belong to the visit's goroutine.
@@ -95,6 +99,15 @@ func (s *Sites) enter(o canon.Origin) *Site {
 	}
 	fresh := known.Fresh - time.Since(s.Began)
 	switch {
+	case s.Fixed:
+		if known.State != crawl.RobotsParsed && known.State != crawl.RobotsUnavailable {
+			return nil
+		}
+		site := s.known(known)
+		if site != nil {
+			site.until = s.Began.Add(fixedFor)
+		}
+		return site
 	case known.State == crawl.RobotsPending:
 		return &Site{Origin: o, fact: known, Closed: true, until: s.Began.Add(time.Hour)}
 	case known.State != crawl.RobotsUnknown && fresh > 0 && !s.refreshed[o]:
@@ -109,6 +122,9 @@ func (s *Sites) enter(o canon.Origin) *Site {
 	return s.refresh(known)
 }
 
+// fixedFor is longer than anybody uses fixed sites.
+const fixedFor = 30 * 24 * time.Hour
+
 // known makes a site of a fact. It returns nil if the rules are needed and not available.
 func (s *Sites) known(r *crawl.Robots) *Site {
 	site := &Site{Origin: r.Origin, fact: r}
@@ -117,7 +133,9 @@ func (s *Sites) known(r *crawl.Robots) *Site {
 		if site.rules = s.rules(r); site.rules == nil {
 			return nil
 		}
-		s.keepDelay(site.rules)
+		if !s.Fixed {
+			s.keepDelay(site.rules)
+		}
 	case crawl.RobotsUnavailable:
 		site.rules = allowAll
 	default:
@@ -144,6 +162,15 @@ func Origin(o canon.Origin) robots.Origin {
 // Cleaned returns a path with query without the parameters that the robots.txt calls meaningless
 // (Clean-param).
 func (site *Site) Cleaned(pathQuery string) string { return site.rules.cleaned(pathQuery) }
+
+// AgentServer returns the server to which the robots.txt sends mobile robots for a path (formats
+// §3). ok is false if it names none.
+func (site *Site) AgentServer(path string) (target string, ok bool) {
+	if site.rules == nil {
+		return "", false
+	}
+	return site.rules.AgentServer(path)
+}
 
 // Permission says whether a URL may be requested, and if not why.
 type Permission struct {

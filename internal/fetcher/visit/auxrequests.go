@@ -53,6 +53,9 @@ var auxKinds = map[crawl.AuxKind]struct {
 	crawl.AuxRobots: {do: doRobots, text: true},
 	crawl.AuxClaim:  {do: doClaim, text: true},
 	crawl.AuxSample: {do: doSample},
+	crawl.AuxVerify: {do: doVerify},
+
+	crawl.AuxDispatch: {do: doDispatch},
 }
 
 // Knows reports whether visits carry out auxiliary requests of a kind.
@@ -101,6 +104,15 @@ func doClaim(v *Visit, aux *crawl.AuxRequest, a *crawl.Answer) (done bool) {
 		return true
 	}
 	a.Claim, done = v.sites.Claim(aux.URL.Origin())
+	return done
+}
+
+func doVerify(v *Visit, aux *crawl.AuxRequest, a *crawl.Answer) (done bool) {
+	if v.deps.client.HasCredentials(aux.URL.Origin()) {
+		a.Sample.Reason = robots.RequiresCredentials
+		return true
+	}
+	a.Sample, done = v.pages.Verify(aux.URL)
 	return done
 }
 

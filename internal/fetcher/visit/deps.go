@@ -9,6 +9,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/catalog"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/fetcher/dispatch"
 	"github.com/curtsy/curtsy/internal/fetcher/metrics"
 	"github.com/curtsy/curtsy/internal/fetcher/page"
 	"github.com/curtsy/curtsy/internal/fetcher/publish"
@@ -30,6 +31,8 @@ type Sink interface {
 	Stalled(shard int) bool
 	// RobotsText asks a shard's owner for the text of a robots.txt, by its digest.
 	RobotsText(ctx context.Context, shard int, digest []byte) ([]byte, error)
+	// DispatchPlan asks a shard's owner for a part of the plan of a dispatch.
+	DispatchPlan(ctx context.Context, shard int, q crawl.DispatchQuery) (crawl.DispatchPlan, error)
 	// Forgotten reports whether a URL must not be requested any more, as of now.
 	Forgotten(u canon.URL) bool
 }
@@ -46,7 +49,9 @@ type Options struct {
 	// PDFToText is the path of poppler's pdftotext, which then reads the text of PDF files. Without
 	// it our own reader does.
 	PDFToText string
-	Log       *slog.Logger
+	// Robot is what is sent to the servers that sites name for mobile robots; nil: nothing is.
+	Robot *dispatch.Robot
+	Log   *slog.Logger
 }
 
 // Deps is what the visits of a process have in common. It may be used concurrently.
@@ -108,7 +113,7 @@ type Scratch struct {
 // New makes a granted visit ready to be carried out.
 func (k *Deps) New(g Grant) *Visit {
 	job, h := g.Job, g.Scratch
-	v := &Visit{deps: k, sink: g.Sink, job: job, scratch: h, report: report{at: g.Began, log: g.RequestLog, trace: g.Trace, clock: g.Clock},
+	v := &Visit{deps: k, sink: g.Sink, job: job, scratch: h, publishing: g.Publishing, report: report{at: g.Began, log: g.RequestLog, trace: g.Trace, clock: g.Clock},
 		log: k.opt.Log.With("visit", job.ID, "host", string(job.Host))}
 	archive := g.Config.Spec().WARC != "" && !k.opt.DiscardPages
 	v.requests = requests.New(requests.Options{

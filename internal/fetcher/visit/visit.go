@@ -1,6 +1,7 @@
 package visit
 
 import (
+	"context"
 	"log/slog"
 	"slices"
 
@@ -20,6 +21,8 @@ type Visit struct {
 	job     *crawl.Visit
 	scratch *Scratch
 	log     *slog.Logger
+
+	publishing context.Context // ends when all that is not published yet is dropped
 
 	requests  *requests.Requests
 	publisher *publish.Publisher

@@ -250,19 +250,19 @@ func (h *Session) begin(c *conn) error {
 // send waits for the gate and sends one request. If it returns no error, the caller reads the
 // answer and then calls done. Otherwise done was called.
 func (h *Session) send(u canon.URL, extra http.Header) (*reply, error) {
-	if err := h.pass(u); err != nil {
+	if err := h.c.pass(h, u); err != nil {
 		return nil, err
 	}
 	resp, err := h.roundTrip(u, h.request(u, extra))
 	if err != nil {
-		return nil, h.turnedAway(err)
+		return nil, h.c.turnedAway(h, err)
 	}
 	h.compareClocks(resp.Header)
 	return resp, nil
 }
 
 // pass waits for the gate. Without an error a request is running from here on, and done ends it.
-func (h *Session) pass(u canon.URL) error {
+func (c *Client) pass(h *Session, u canon.URL) error {
 	h.conn, h.reused, h.used = nil, false, false
 	h.started.Store(false)
 	if !h.Lease.Alive() {
@@ -273,7 +273,7 @@ func (h *Session) pass(u canon.URL) error {
 	}
 	delay := h.Delay()
 	h.Lease.addDelay(delay) // before waiting, so that the next visit to the host knows it by then
-	if err := h.c.gate.Wait(h.Waiting, h.host, delay); err != nil {
+	if err := c.gate.Wait(h.Waiting, h.host, delay); err != nil {
 		return err
 	}
 	h.out = true
@@ -283,7 +283,7 @@ func (h *Session) pass(u canon.URL) error {
 }
 
 // turnedAway ends a request that failed before its answer began, and returns its error.
-func (h *Session) turnedAway(err error) error {
+func (c *Client) turnedAway(h *Session, err error) error {
 	var full *LimiterTimeout
 	var useless *proxyError
 	unsent := errors.As(err, &full) || errors.As(err, &useless)

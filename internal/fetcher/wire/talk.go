@@ -16,13 +16,13 @@ import (
 // errSilent is why a connection was closed on which an exchange that is not HTTP went on.
 var errSilent = errors.New("nothing arrived for too long")
 
-// Talk says how an exchange that is not HTTP is limited. Other than an answer of HTTP it has no
-// least rate: the other side may have nothing to say for a while.
+// Talk is how an exchange that is not HTTP is limited. Unlike an answer of HTTP it has no least
+// rate: the other side may have nothing to say for a while.
 type Talk struct {
 	Silence time.Duration // the longest time that one read or write may wait
 	Most    time.Duration // the longest time from the first byte sent to the last one read
-	// Quiet, if not nil, is called whenever a read has waited for another QuietEvery, by the reading
-	// goroutine.
+	// Quiet, if not nil, is called whenever a read has waited for another QuietEvery, by the
+	// goroutine that reads.
 	Quiet      func()
 	QuietEvery time.Duration
 	// Interrupt ends the exchange as soon as nothing new is to begin (Session.Waiting). Otherwise
@@ -37,21 +37,21 @@ type Talked struct {
 	Took           time.Duration
 }
 
-// Talk carries out one exchange that is not HTTP, with the server at the host and port of u. With
-// the scheme https it has TLS. The exchange passes the same gate, check, limiter, guard and proxy
-// as a request, counts as one, and is reported as one, with the status that talk returns. It has a
-// connection of its own, which is open only while talk runs; the deadlines of that connection
-// cannot be changed. Nothing is signed, and no credentials are added, except that a certificate for
-// the origin is shown if the server asks for it. Nothing is repeated.
-func (h *Session) Talk(u canon.URL, limits Talk, talk func(net.Conn) (status int, err error)) (t Talked, err error) {
+// Run carries out one exchange that is not HTTP in a session, with the server at the host and port
+// of u. With the scheme https it has TLS. The exchange passes the same gate, check, limiter, guard
+// and proxy as a request, counts as one, and is reported as one, with the status that talk
+// returns. It has a connection of its own, which is open only while talk runs; the deadlines of
+// that connection cannot be changed. Nothing is signed, and no credentials are added, except that
+// a certificate for the origin is shown if the server asks for it. Nothing is repeated.
+func (limits Talk) Run(h *Session, u canon.URL, talk func(net.Conn) (status int, err error)) (t Talked, err error) {
 	h.letGo()
-	if err := h.pass(u); err != nil {
+	if err := h.c.pass(h, u); err != nil {
 		return t, err
 	}
 	t.At = time.Now()
-	c, err := h.connectToTalk(u)
+	c, err := h.c.connectToTalk(h, u)
 	if err != nil {
-		return t, h.turnedAway(err)
+		return t, h.c.turnedAway(h, err)
 	}
 	if limits.Interrupt {
 		ctx, cancel := context.WithCancel(h.ctx)
@@ -70,22 +70,22 @@ func (h *Session) Talk(u canon.URL, limits Talk, talk func(net.Conn) (status int
 }
 
 // connectToTalk makes the connection of an exchange, and arms it.
-func (h *Session) connectToTalk(u canon.URL) (*conn, error) {
+func (c *Client) connectToTalk(h *Session, u canon.URL) (*conn, error) {
 	h.token.begin()
 	h.unsigned, h.signedAt = botauth.Message{}, time.Time{}
 	h.behind, h.head, h.credentials = nil, nil, NoCredentials
 	h.talking = true
 	defer func() { h.talking = false }()
 	origin := u.Origin()
-	c, err := h.c.connect(h, net.JoinHostPort(strings.Trim(string(u.Host()), "[]"), strconv.Itoa(origin.Port)), origin.Scheme == "https")
+	line, err := c.connect(h, net.JoinHostPort(strings.Trim(string(u.Host()), "[]"), strconv.Itoa(origin.Port)), origin.Scheme == "https")
 	if err != nil {
 		return nil, err
 	}
-	h.conn, h.reused, h.used = c, false, true
-	stop := context.AfterFunc(h.ctx, func() { c.Close() })
+	h.conn, h.reused, h.used = line, false, true
+	stop := context.AfterFunc(h.ctx, func() { line.Close() })
 	h.unwatch = func() { stop() }
-	h.ready(c)
-	return c, nil
+	h.ready(line)
+	return line, nil
 }
 
 // talking is the connection of an exchange while it goes on. It belongs to one goroutine.

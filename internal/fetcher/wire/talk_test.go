@@ -95,7 +95,7 @@ func TestTalk(t *testing.T) {
 				began := time.Now()
 				for i := range 2 {
 					var got string
-					talked, err := h.Talk(urlOf(t, scheme+"://h.test:434/"), someTalk, shout(&got))
+					talked, err := someTalk.Run(h, urlOf(t, scheme+"://h.test:434/"), shout(&got))
 					if err != nil || got != "you said hello\n" || talked.Sent != 6 || talked.Received != 15 {
 						t.Fatalf("%q, %+v, %v", got, talked, err)
 					}
@@ -120,7 +120,7 @@ func TestTalkEnds(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		h := newTestSession(t, Options{}, lineServer(t, nil, echo), "h.test")
 		var kept net.Conn
-		_, err := h.Talk(urlOf(t, "http://h.test/"), someTalk, func(c net.Conn) (int, error) {
+		_, err := someTalk.Run(h, urlOf(t, "http://h.test/"), func(c net.Conn) (int, error) {
 			kept = c
 			if _, err := c.Read(make([]byte, 1)); !errors.Is(err, errUnarmed) {
 				t.Errorf("read before anything was sent: %v", err)
@@ -168,7 +168,7 @@ func TestTalkIsLimited(t *testing.T) {
 				quiet := 0
 				c.talk.Quiet, c.talk.QuietEvery = func() { quiet++ }, time.Second
 				began := time.Now()
-				_, err := h.Talk(urlOf(t, "http://h.test/"), c.talk, shout(new(string)))
+				_, err := c.talk.Run(h, urlOf(t, "http://h.test/"), shout(new(string)))
 				if took := time.Since(began).Round(time.Second); !errors.Is(h.Cause(err), c.want) || err == nil != (c.want == nil) || took != c.took {
 					t.Errorf("%v after %v, want %v after %v", err, took, c.want, c.took)
 				}
@@ -195,7 +195,7 @@ func TestTalkIsEnded(t *testing.T) {
 			time.AfterFunc(10*time.Second, stop)
 			time.AfterFunc(40*time.Second, h.Lease.End)
 			began := time.Now()
-			_, err := h.Talk(urlOf(t, "http://h.test/"), Talk{Silence: time.Hour, Most: time.Hour, Interrupt: interrupt}, shout(new(string)))
+			_, err := Talk{Silence: time.Hour, Most: time.Hour, Interrupt: interrupt}.Run(h, urlOf(t, "http://h.test/"), shout(new(string)))
 			want := 40 * time.Second
 			if interrupt {
 				want = 10 * time.Second
@@ -218,7 +218,7 @@ func TestTalkGuard(t *testing.T) {
 		cfg := *h.cfg
 		cfg.AllowPrivate = false
 		h.cfg = &cfg
-		_, err := h.Talk(urlOf(t, "http://h.test/"), someTalk, shout(new(string)))
+		_, err := someTalk.Run(h, urlOf(t, "http://h.test/"), shout(new(string)))
 		if fail := h.FailureOf(err); !fail.Barred || fail.Reason != crawl.ReasonAddress {
 			t.Errorf("%+v", fail)
 		}

@@ -48,6 +48,15 @@ func (a *App) StoppedOptions(cfg *config.Reader, log *slog.Logger) engine.Option
 	return o
 }
 
+// Robot is the mobile robot that the fetchers of a process send, or nil if there is no key for it.
+func Robot(r config.Robots) (*fetcher.Robot, error) {
+	key, err := r.RobotKey()
+	if err != nil {
+		return nil, err
+	}
+	return fetcher.PageReader(key)
+}
+
 // PrintProxy reports a proxy in the environment that is not used, or what the proxy that is used
 // cannot check.
 func PrintProxy(d config.SiteAccess, say func(text string)) {
