@@ -24,7 +24,7 @@ func Check(ctx context.Context, o Options, w io.Writer) error {
 	}
 	for _, r := range p.Allowed {
 		for _, subtree := range r.Subtrees {
-			n, err := p.try(ctx, subtree, w)
+			n, err := p.try(ctx, subtree)
 			if err != nil {
 				return fmt.Errorf("allow-robot %s: subtree %s: %w", r.Name, subtree, err)
 			}
@@ -56,14 +56,14 @@ func (p *plan) describe(w io.Writer) {
 }
 
 // try counts the documents of a subtree. If a server has them, it requests the first.
-func (p *plan) try(ctx context.Context, subtree string, w io.Writer) (n int, err error) {
+func (p *plan) try(ctx context.Context, subtree string) (n int, err error) {
 	d, err := openDocuments(ctx, p, subtree, "curtsy")
 	if err != nil {
 		return 0, err
 	}
 	defer d.close()
 	if d.note != "" {
-		fmt.Fprintln(w, d.note)
+		return 0, fmt.Errorf("%s; correct the file, or the setting server or robots-file", d.note)
 	}
 	for after := ""; ; {
 		list, err := d.List(ctx, after, mobile.MaxPart)
