@@ -3,7 +3,7 @@
 //
 //	go run ./mobile                 both crawls, and both again after one page in a hundred changed
 //	go run ./mobile -pages 300      the same with fewer pages
-//	go run ./mobile -robot-only     what the robot alone sends, without a crawl around it
+//	go run ./mobile -by robot-only  what the robot alone sends, without a crawl around it
 //
 // nginx serves the manuals with the settings of Debian (gzip on), curtsy agenthost runs robots,
 // and curtsy crawl crawls, each as processes of their own. All connections go through proxies in
@@ -28,16 +28,17 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/curtsy/curtsy/bench/command"
 )
 
 type settings struct {
-	pages     int
-	delay     time.Duration
-	dir       string
-	robotOnly bool
+	pages int
+	delay time.Duration
+	dir   string
+	by    map[string]bool
 }
 
 func main() { command.Main("mobile", parse, run) }
@@ -49,9 +50,16 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	f.IntVar(&s.pages, "pages", 0, "pages of the site; 0: all 5,594")
 	f.DurationVar(&s.delay, "delay", time.Second, "between the requests of a crawl")
 	f.StringVar(&s.dir, "dir", "", "keep all files in this `DIR`, which does not exist; empty: a temporary one")
-	f.BoolVar(&s.robotOnly, "robot-only", false, "measure the robot without a crawl")
+	by := f.String("by", "requests,robot", "crawls to measure: requests, robot, robot-only (without a crawl around it)")
 	if err := f.Parse(args); err != nil {
 		return s, err
+	}
+	s.by = map[string]bool{}
+	for _, word := range strings.Split(*by, ",") {
+		if word != "requests" && word != "robot" && word != "robot-only" {
+			return s, fmt.Errorf("-by %q is unknown; use requests, robot, robot-only", word)
+		}
+		s.by[word] = true
 	}
 	switch {
 	case f.NArg() > 0:
@@ -77,12 +85,16 @@ func run(ctx context.Context, s settings, w io.Writer) (err error) {
 	if err := install(ctx); err != nil {
 		return err
 	}
-	now, later := filepath.Join(s.dir, "now"), filepath.Join(s.dir, "later")
-	if err := command.Build(ctx, now, "./cmd/curtsy"); err != nil {
-		return err
-	}
-	if !s.robotOnly {
-		if err := buildAhead(ctx, later); err != nil {
+	bins := map[bool]string{}
+	for again, dir := range map[bool]string{false: "now", true: "later"} {
+		dir = filepath.Join(s.dir, dir)
+		bins[again] = filepath.Join(dir, "curtsy")
+		if !again {
+			err = command.Build(ctx, dir, "./cmd/curtsy")
+		} else if s.by["requests"] || s.by["robot"] {
+			err = buildAhead(ctx, dir)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -93,33 +105,65 @@ func run(ctx context.Context, s settings, w io.Writer) (err error) {
 	defer func() { err = errors.Join(err, m.close()) }()
 	fmt.Fprintf(w, "%d pages, %.1f MB\n\n", m.pages, float64(m.octets)/1e6)
 	t := table{w: w}
-	if s.robotOnly {
-		return m.robotOnly(ctx, now, &t)
-	}
-	for _, phase := range []struct {
-		what, bin string
-		again     bool
-	}{{"first", filepath.Join(now, "curtsy"), false}, {"after 1 % changed", filepath.Join(later, "curtsy"), true}} {
-		if phase.again {
+	for _, again := range []bool{false, true} {
+		if again {
 			if err := m.change(); err != nil {
 				return err
 			}
 		}
-		if err := m.startHost(ctx, phase.bin); err != nil {
+		if err := m.phase(ctx, bins, again, &t); err != nil {
 			return err
 		}
-		requests, err := m.crawl(ctx, phase.bin, "requests", 0, phase.again)
+	}
+	return nil
+}
+
+// phase does each kind of crawl once, and compares what they have stored.
+func (m *manuals) phase(ctx context.Context, bins map[bool]string, again bool, t *table) error {
+	bin, what, all := bins[again], "first", []map[string]string{}
+	if again {
+		what = "after 1 % changed"
+	}
+	if m.s.by["requests"] {
+		f, err := m.crawl(ctx, bin, "requests", 0, again)
 		if err != nil {
 			return err
 		}
-		requests.seconds += float64(requests.http) * s.delay.Seconds()
-		t.row(phase.what, "requests", requests)
-		robot, err := m.crawl(ctx, phase.bin, "robot", s.delay, phase.again, "--mobile-robots", m.file("robot.pem"))
+		f.seconds += float64(f.http) * m.s.delay.Seconds()
+		t.row(what, "requests", f)
+		pages, err := m.stored(ctx, bin, "requests")
 		if err != nil {
 			return err
 		}
-		t.row(phase.what, "robot", robot)
-		if err := errors.Join(m.compare(ctx, phase.bin, w), m.stopHost()); err != nil {
+		all = append(all, pages)
+	}
+	if m.s.by["robot"] {
+		if err := m.startHost(ctx, bin); err != nil {
+			return err
+		}
+		f, err := m.crawl(ctx, bin, "robot", m.s.delay, again, "--mobile-robots", m.file("robot.pem"))
+		if err != nil {
+			return err
+		}
+		t.row(what, "robot", f)
+		pages, err := m.stored(ctx, bin, "robot")
+		if err = errors.Join(err, m.stopHost()); err != nil {
+			return err
+		}
+		all = append(all, pages)
+	}
+	if m.s.by["robot-only"] {
+		if err := m.startHost(ctx, bins[false]); err != nil { // its tickets have the time of this process
+			return err
+		}
+		pages, err := m.robotOnly(ctx, what, t)
+		if err = errors.Join(err, m.stopHost()); err != nil {
+			return err
+		}
+		all = append(all, pages)
+	}
+	for i := 1; i < len(all); i++ {
+		if err := compare(t.w, all[0], all[i]); err != nil {
 			return err
 		}
 	}
@@ -134,11 +178,11 @@ type table struct {
 
 // figures are what a crawl cost.
 type figures struct {
-	http, atp       int   // requests
-	httpOctets      int64 // in both directions
-	atpOctets       int64
-	seconds         float64
-	stored, changed int
+	http, atp  int   // requests
+	httpOctets int64 // in both directions
+	atpOctets  int64
+	seconds    float64
+	stored     int
 }
 
 func (t *table) row(what, how string, f figures) {

@@ -34,6 +34,7 @@ type manuals struct {
 	site, robots *proxy // in front of nginx and agenthost
 	served       string // where agenthost listens
 	host         *exec.Cmd
+	brought      map[string]page // by the robot alone, by path
 }
 
 func (m *manuals) file(name string) string { return filepath.Join(m.s.dir, name) }

@@ -10,7 +10,6 @@ import (
 	"io"
 	"net/textproto"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -22,31 +21,34 @@ import (
 	"github.com/curtsy/curtsy/pkg/botauth"
 )
 
-// robotOnly sends the robot twice, the second time after the change, and prints what it sent.
-func (m *manuals) robotOnly(ctx context.Context, bin string, t *table) error {
-	if err := m.startHost(ctx, filepath.Join(bin, "curtsy")); err != nil {
-		return err
+// robotOnly sends the robot, and returns what it has now as a crawl stores it. The second time, it
+// gets the table of what it brought before.
+func (m *manuals) robotOnly(ctx context.Context, what string, t *table) (map[string]string, error) {
+	var hashes []uint64
+	for path, page := range m.brought {
+		hashes = append(hashes, reading.KnownHash(path, page.digest))
 	}
-	var known []uint64
-	for _, what := range []string{"first", "after 1 % changed"} {
-		if known != nil {
-			if err := m.change(); err != nil {
-				return err
-			}
-		}
-		octets, exchanges, began := m.robots.octets.Load(), m.robots.connections.Load(), time.Now()
-		v := visit{m: m, known: map[string]uint64{}}
-		if err := v.run(ctx, reading.MakeTable(known)); err != nil {
-			return err
-		}
-		t.row(what, "robot only", figures{atp: int(m.robots.connections.Load() - exchanges), atpOctets: m.robots.octets.Load() - octets, seconds: time.Since(began).Seconds(), stored: v.sent})
-		fmt.Fprintf(t.w, "records: %d documents with %d octets, %d unchanged; processor time of the run %.1f s\n\n", v.sent, v.octets, v.unchanged, v.cpu)
-		t.begun = false
-		for path, digest := range v.known {
-			known = append(known, reading.KnownHash(path, digest))
-		}
+	if m.brought == nil {
+		m.brought = map[string]page{}
 	}
-	return nil
+	octets, exchanges, began := m.robots.octets.Load(), m.robots.connections.Load(), time.Now()
+	v := visit{m: m}
+	if err := v.run(ctx, reading.MakeTable(hashes)); err != nil {
+		return nil, err
+	}
+	t.row(what, "robot-only", figures{atp: int(m.robots.connections.Load() - exchanges), atpOctets: m.robots.octets.Load() - octets, seconds: time.Since(began).Seconds(), stored: len(m.brought)})
+	fmt.Fprintf(t.w, "(%d documents with %d octets, %d unchanged; processor time of the run %.1f s)\n", v.sent, v.octets, v.unchanged, v.cpu)
+	pages := map[string]string{}
+	for path, p := range m.brought {
+		pages["http://"+m.site.address()+path] = p.text
+	}
+	return pages, nil
+}
+
+// page is a document that the robot brought.
+type page struct {
+	digest uint64
+	text   string // as the crawls have it
 }
 
 // visit is one run of the robot.
@@ -54,7 +56,6 @@ type visit struct {
 	m               *manuals
 	client          atp.Client
 	address         atp.Address
-	known           map[string]uint64
 	sent, unchanged int
 	octets          int64
 	cpu             float64
@@ -166,7 +167,7 @@ func (v *visit) read(r io.Reader) error {
 			if record.Kind == reading.Document {
 				v.sent++
 				v.octets += int64(len(record.Body))
-				v.known[record.Path] = reading.Digest(record.Body)
+				v.m.brought[record.Path] = page{reading.Digest(record.Body), mobile.Digest(record.Body) + " " + reading.MediaType(record.Head.Get("Content-Type"))}
 			}
 		}
 	}
