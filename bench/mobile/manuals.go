@@ -5,13 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"html"
 	"io/fs"
 	"net"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -91,17 +90,18 @@ func (m *manuals) copyPages() error {
 			names = names[:min(len(names), m.s.pages-1-len(m.names))]
 		}
 		for _, name := range names {
-			to := from[1] + strings.TrimPrefix(name, from[0])
+			to := from[1] + plainName(strings.TrimPrefix(name, from[0]))
 			text, err := os.ReadFile(name)
 			if err != nil {
 				return err
 			}
+			text = plainLinks(text)
 			if err := m.write(to, text, time.Now().Add(-30*24*time.Hour)); err != nil {
 				return err
 			}
 			m.names = append(m.names, to)
 			m.octets += int64(len(text))
-			fmt.Fprintf(&list, "<li><a href=\"%s\">%s</a>\n", (&url.URL{Path: to}).EscapedPath(), html.EscapeString(to))
+			fmt.Fprintf(&list, "<li><a href=\"%s\">%s</a>\n", to, to)
 		}
 	}
 	list.WriteString("</ul></body></html>\n")
@@ -109,6 +109,32 @@ func (m *manuals) copyPages() error {
 	robots := fmt.Sprintf("User-agent: *\nDisallow:\n\nMobile-agent-server: / atp://%s\n", m.robots.address())
 	old := time.Now().Add(-30 * 24 * time.Hour)
 	return errors.Join(m.write("index.html", list.Bytes(), old), m.write("robots.txt", []byte(robots), old))
+}
+
+// plainName replaces what may be escaped in a URL. The manual of C++ links to operator%3D.html, and
+// that is another URL than operator=.html, which a list of files has: a crawl by requests would
+// store both.
+func plainName(name string) string {
+	var b strings.Builder
+	for i := range len(name) {
+		c := name[i]
+		if strings.IndexByte("/._-~", c) < 0 && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {
+			fmt.Fprintf(&b, "_%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+var (
+	address = regexp.MustCompile(`href="[^"]*"`)
+	escape  = regexp.MustCompile(`%([0-9A-Fa-f]{2})`)
+)
+
+// plainLinks changes links as plainName changes names.
+func plainLinks(text []byte) []byte {
+	return address.ReplaceAllFunc(text, func(link []byte) []byte { return escape.ReplaceAll(link, []byte("_$1")) })
 }
 
 func (m *manuals) write(name string, text []byte, modified time.Time) error {

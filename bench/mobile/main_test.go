@@ -43,3 +43,12 @@ func TestProxy(t *testing.T) {
 		t.Errorf("%q, %v, %d octets in %d connections", text, err, p.octets.Load(), p.connections.Load())
 	}
 }
+
+func TestPlainNames(t *testing.T) {
+	if got := plainName("/a-b/operator=().html"); got != "/a-b/operator_3D_28_29.html" {
+		t.Error(got)
+	}
+	if got := string(plainLinks([]byte(`<a href="operator%3D%28%29.html">100%25</a>`))); got != `<a href="operator_3D_28_29.html">100%25</a>` {
+		t.Error(got)
+	}
+}
