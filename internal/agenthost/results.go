@@ -17,10 +17,11 @@ import (
 )
 
 // Results are compressed when there is this much, or when the first of them has waited for this
-// time and another one comes.
+// time and another one comes. Each block is compressed by itself, and small ones badly: with a wait
+// of a second, a visit that finds little new takes a third more octets.
 const (
 	blockSize = 512 << 10
-	blockWait = time.Second
+	blockWait = 5 * time.Second
 )
 
 // errFull means that a stream of results has reached its limit.
