@@ -153,7 +153,8 @@ func (m *manuals) phase(ctx context.Context, bins map[bool]string, again bool, t
 		all = append(all, pages)
 	}
 	if m.s.by["robot-only"] {
-		if err := m.startHost(ctx, bins[false]); err != nil { // its tickets have the time of this process
+		// Its tickets have the time of this process.
+		if err := m.startHost(ctx, bins[false]); err != nil {
 			return err
 		}
 		pages, err := m.robotOnly(ctx, what, t)
