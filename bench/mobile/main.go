@@ -85,18 +85,10 @@ func run(ctx context.Context, s settings, w io.Writer) (err error) {
 	if err := install(ctx); err != nil {
 		return err
 	}
-	bins := map[bool]string{}
-	for again, dir := range map[bool]string{false: "now", true: "later"} {
-		dir = filepath.Join(s.dir, dir)
-		bins[again] = filepath.Join(dir, "curtsy")
-		if !again {
-			err = command.Build(ctx, dir, "./cmd/curtsy")
-		} else if s.by["requests"] || s.by["robot"] {
-			err = buildAhead(ctx, dir)
-		}
-		if err != nil {
-			return err
-		}
+	now, later := filepath.Join(s.dir, "now"), filepath.Join(s.dir, "later")
+	bins := map[bool]string{false: filepath.Join(now, "curtsy"), true: filepath.Join(later, "curtsy")}
+	if err := command.Build(ctx, now, "./cmd/curtsy"); err != nil {
+		return err
 	}
 	m, err := newManuals(ctx, s)
 	if err != nil {
@@ -109,6 +101,11 @@ func run(ctx context.Context, s settings, w io.Writer) (err error) {
 		if again {
 			if err := m.change(); err != nil {
 				return err
+			}
+			if s.by["requests"] || s.by["robot"] {
+				if err := buildAhead(ctx, later); err != nil {
+					return err
+				}
 			}
 		}
 		if err := m.phase(ctx, bins, again, &t); err != nil {
