@@ -539,6 +539,9 @@ func TestAServerThatLiesIsDropped(t *testing.T) {
 		b.crash()
 		b.open()
 		b.passes()
+		if r := b.record(robotsSite + "/7"); r.Class != crawl.Queued || r.Digest != 0 {
+			t.Errorf("%+v, want nothing to be known of the copy", r)
+		}
 		again := map[canon.URL]bool{}
 		for range 60 {
 			for _, v := range b.grant(4) {
@@ -1185,4 +1188,54 @@ func TestAClockSetForwardSendsNoRobot(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What a robot brought from out of scope is not accepted, whatever the fetcher reports.
+func TestARobotBringsNothingOutOfScope(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		spec := dispatchSpec()
+		spec.Exclude = []string{robotsSite + "/private/"}
+		b := newBench(t, spec)
+		b.namesServer(robotsSite, robotsTxt)
+		v, _ := b.sentRobot(time.Minute)
+		d := b.plan(v.Aux[0]).Before
+		b.brings(v.Aux[0], &d, robotsSite+"/private/1", robotsSite+"/1")
+		if x, st := b.explain(robotsSite+"/private/1"), b.status(); x.Seen || st.Discovered != 2 || st.Stored != 1 {
+			t.Errorf("%+v, %+v", x, st)
+		}
+	})
+}
+
+// Two owners never give the same number, even if the second one does not know what the first did.
+func TestNumbersOfDispatchesDiffer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, dispatchSpec())
+		b.namesServer(robotsSite, robotsTxt[:20])
+		b.event(crawl.Event{Robots: []crawl.Robots{{Origin: canon.URL(robotsSite + "/").Origin(), State: crawl.RobotsParsed, Status: 200,
+			Body: []byte(robotsTxt), Digest: make([]byte, 32), Fresh: 24 * time.Hour}}})
+		b.commit()
+		b.copyState()
+		numbers := map[int]bool{}
+		for range 3 {
+			if err := b.s.Features.Upkeep(time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			b.commit()
+			for _, m := range b.s.Ledger.CommittedOutbox() {
+				ev, err := crawl.DecodeEvent(b.outgoing(m))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, e := range ev.Aux {
+					if e.Kind == crawl.AuxDispatch {
+						numbers[e.Hop] = true
+					}
+				}
+			}
+			b.lose()
+		}
+		if len(numbers) != 3 {
+			t.Errorf("the numbers %v of three dispatches", numbers)
+		}
+	})
 }
