@@ -121,13 +121,14 @@ type Dispatch struct {
 // MaxDispatchSamples limits Dispatch.Sample.
 const MaxDispatchSamples = 1000
 
-// DispatchSample is a page as a mobile robot brought it.
+// DispatchSample is a page as a mobile robot brought it. Of one that it called unchanged, only the
+// digest of the stored copy is known.
 type DispatchSample struct {
 	URL        canon.URL
 	Digest     uint64 // as in Result
 	Likeness   uint64 // as in Sample
 	Directives uint8  // as in Page
-	Type       string // media type
+	Type       string // media type; empty: neither it nor the directives are known
 }
 
 func (d *Dispatch) fields(c *codec) {

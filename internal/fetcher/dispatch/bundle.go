@@ -156,6 +156,10 @@ func (b *bundle) unchanged(path string, header http.Header) {
 	}
 	b.result(u, true, result)
 	b.counts.Unchanged++
+	if result.Class == crawl.Stored {
+		// Otherwise nobody would notice a server that says so of everything.
+		b.sample.look(func() crawl.DispatchSample { return crawl.DispatchSample{URL: u, Digest: k.Digest} })
+	}
 }
 
 // visitURL is a document as a visit would have it.

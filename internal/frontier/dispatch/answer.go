@@ -89,7 +89,7 @@ func (s *Dispatches) finish(h *hosts.Host, i int, site *Site, d *crawl.Dispatch,
 	}
 	s.ledger.Log.Info("a mobile robot is back", "origin", site.origin(), "path", o.About.PathQuery(), "server", crawl.AgentAddress(o.Server), "state", d.State,
 		"reason", d.Reason, "pages", o.Pages, "unchanged", o.Unchanged)
-	if o.Pages > 0 && !h.Origins[i].Mirror.Mirrored() {
+	if brought && !h.Origins[i].Mirror.Mirrored() {
 		if begun, err := s.checks.begin(h, i, site, o, d.Sample, now); begun || err != nil {
 			return err
 		}

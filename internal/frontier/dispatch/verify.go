@@ -102,7 +102,7 @@ func (s *checks) begin(h *hosts.Host, i int, site *Site, o *Out, list []crawl.Di
 		return s.putSample(site, c.Sampled-1, &sample{URL: u, Brought: brought})
 	}
 	for _, d := range list {
-		if err := add(d.URL, content{Digest: d.Digest, Likeness: d.Likeness, Directives: d.Directives, Type: d.Type, Known: true}); err != nil {
+		if err := add(d.URL, content{Digest: d.Digest, Likeness: d.Likeness, Directives: d.Directives, Type: d.Type, Known: d.Type != ""}); err != nil {
 			return false, err
 		}
 	}
