@@ -144,8 +144,8 @@ func TestDispatchWithoutKey(t *testing.T) {
 	})
 }
 
-// What a robot brings takes the path of fetched pages: robots tags of head and markup, statements on
-// use, links, renewals, types, and the limit of pages.
+// What a robot brings takes the path of fetched pages: robots tags of head and markup, links,
+// renewals, types, truncation, and captures for the archive.
 func TestDispatchKinds(t *testing.T) {
 	skeleton := docRecord("/docs/hidden.html", "<meta name=robots content=noindex><a href=/docs/linked.html>x</a>")
 	skeleton[0] = byte(reading.Skeleton)
