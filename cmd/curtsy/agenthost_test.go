@@ -63,8 +63,11 @@ func newAgentSite(t *testing.T) *agentSite {
 	if again := curtsy(t, 0, "agenthost", "key", s.file("robot.pem")); again != entry {
 		t.Errorf("the key of an existing file: %q, want %q", again, entry)
 	}
-	settings := "root: " + s.file("root") + "\nbase: https://www.example.org/\ndir: " + s.file("state") + "\nserve: " + port + "\naddress: " + s.address + "\nlog-format: text\nallow-robot:\n" +
-		strings.NewReplacer("NAME", "example", "/PATH/", "/docs/").Replace(entry)
+	whole := curtsy(t, 0, "agenthost", "key", s.file("robot.pem"), "--name", "example", "--subtree", "/docs/", "--entry", s.file("entry"))
+	if want := strings.NewReplacer("NAME", "example", "/PATH/", "/docs/").Replace(entry); whole != want {
+		t.Errorf("an entry with a name and a path: %q, want %q", whole, want)
+	}
+	settings := "root: " + s.file("root") + "\nbase: https://www.example.org/\ndir: " + s.file("state") + "\nserve: " + port + "\naddress: " + s.address + "\nlog-format: text\nallow-robot: [\"@" + s.file("entry") + "\"]\n"
 	if err := os.WriteFile(s.config, []byte(settings), 0o644); err != nil {
 		t.Fatal(err)
 	}

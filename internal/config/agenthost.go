@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/agenthost"
@@ -26,7 +28,7 @@ type Agenthost struct {
 	TLSCert string `key:"tls-cert" group:"Access" usage:"‹FILE› with the certificate for atps:// (PEM)" example:"fullchain.pem"`
 	TLSKey  string `key:"tls-key" group:"Access" usage:"‹FILE› with the key of that certificate (PEM)" example:"privkey.pem"`
 	// Allow is common, although it is long: without it, nobody can do anything.
-	Allow []string `key:"allow-robot" group:"Access,common" usage:"let the holder of a key send robots, by an ‹ENTRY› of words name= key= subtree= runs= read= sent= cpu=" example:"name=example,key=BASE64,subtree=/docs/"`
+	Allow []string `key:"allow-robot" group:"Access,common" usage:"let the holder of a key send robots, by an ‹ENTRY› of words name= key= subtree= runs= read= sent= cpu=, or @FILE with entries" example:"name=example,key=BASE64,subtree=/docs/"`
 
 	Runs     int           `key:"runs-at-once" group:"Limits" usage:"run ‹N› robots at the same time" example:"2"`
 	Memory   Size          `key:"robot-memory" group:"Limits" usage:"‹SIZE› of the memory of a robot" example:"256MiB"`
@@ -103,11 +105,46 @@ func (c *Agenthost) headers() (list []agenthost.Header, err error) {
 
 func (c *Agenthost) allowed() (list []agenthost.Robot, err error) {
 	for _, entry := range c.Allow {
-		r, err := agenthost.ParseRobot(entry)
-		if err != nil {
-			return nil, err
+		entries := []string{entry}
+		if name, ok := strings.CutPrefix(entry, "@"); ok {
+			if entries, err = entriesIn(name); err != nil {
+				return nil, err
+			}
 		}
-		list = append(list, r)
+		for _, entry := range entries {
+			r, err := agenthost.ParseRobot(entry)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, r)
+		}
+	}
+	return list, nil
+}
+
+// maxEntries limits a file with entries of allow-robot, in bytes.
+const maxEntries = 64 << 10
+
+// entriesIn reads a file with entries of allow-robot: one a line, without empty lines and those that
+// begin with #.
+func entriesIn(name string) (list []string, err error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxEntries+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxEntries {
+		return nil, fmt.Errorf("%s has more than %d bytes", name, maxEntries)
+	}
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimPrefix(strings.TrimSpace(line), "- ")
+		if line != "" && line[0] != '#' {
+			list = append(list, line)
+		}
 	}
 	return list, nil
 }

@@ -86,3 +86,31 @@ func TestAgenthostExample(t *testing.T) {
 		}
 	}
 }
+
+// An entry @FILE stands for those in a file, up to a size.
+func TestAgenthostEntriesInAFile(t *testing.T) {
+	name := t.TempDir() + "/entries"
+	arg := append(agenthostNeeds, "--allow-robot", "@"+name)
+	for text, want := range map[string]int{
+		robotEntry + "\n": 1,
+		"# two\n\n  - " + robotEntry + "\n" + robotEntry: 2,
+		"":                                      0,
+		"name=a\n":                              -1,
+		"#" + strings.Repeat("x", maxEntries-1): 0,
+		"#" + strings.Repeat("x", maxEntries):   -1,
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		c := NewAgenthost()
+		switch _, err := load(t, c, arg...); {
+		case (err == nil) != (want >= 0):
+			t.Errorf("%.60q: %v", text, err)
+		case err == nil && len(c.Host(io.Discard).Allowed) != want:
+			t.Errorf("%.60q: %d entries, want %d", text, len(c.Host(io.Discard).Allowed), want)
+		}
+	}
+	if _, err := load(t, NewAgenthost(), append(agenthostNeeds, "--allow-robot", "@/nowhere")...); err == nil || !strings.Contains(err.Error(), "/nowhere") {
+		t.Errorf("no file: %v", err)
+	}
+}

@@ -59,12 +59,13 @@ nothing but read documents below the document root, and sends back what they fou
 
 // robotKeyCommand makes a key with which the operator of a robot signs tickets.
 func robotKeyCommand() *cobra.Command {
-	return &cobra.Command{
+	var name, subtree, entry string
+	cmd := &cobra.Command{
 		Use: "key FILE", Short: "Make a key for sending robots, and print its entry for hosts", DisableFlagsInUseLine: true,
 		Long: `Make an Ed25519 key in FILE, with which tickets of robots are signed, and print an entry for
 allow-robot in the settings of a host. The owner of the site fills in a name and a subtree. If FILE
 exists, its key is used.`,
-		Example: "  curtsy agenthost key robot.pem",
+		Example: "  curtsy agenthost key robot.pem\n  curtsy agenthost key robot.pem --name example --subtree /docs/ --entry entries.txt",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return config.Errorf("agenthost key takes one file, for example: curtsy agenthost key robot.pem")
@@ -85,10 +86,20 @@ exists, its key is used.`,
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "  - %s\n", agenthost.RobotLine("NAME", mobile.KeyText(key.Public()), "/PATH/"))
+			line := agenthost.RobotLine(name, mobile.KeyText(key.Public()), subtree)
+			if entry != "" {
+				if err := os.WriteFile(entry, []byte(line+"\n"), 0o644); err != nil {
+					return err
+				}
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "  - %s\n", line)
 			return err
 		},
 	}
+	cmd.Flags().StringVar(&name, "name", "NAME", "`NAME` of the crawler in the entry")
+	cmd.Flags().StringVar(&subtree, "subtree", "/PATH/", "`PATH` in the entry, below which robots may read")
+	cmd.Flags().StringVar(&entry, "entry", "", "write the entry to `FILE` too; a host reads it with --allow-robot @FILE")
+	return cmd
 }
 
 // scheme refuses an address whose scheme does not fit the certificate.
