@@ -79,15 +79,19 @@ type composition struct {
 	ports   [3]int // of loopback, at which its NATS servers are reached
 }
 
-// compose starts the services of a file of deploy under a separate project name, with env in its
-// environment. At the end of the test everything of it is removed.
+// compose starts the services of a file of deploy, or of several with blanks between them, under a
+// separate project name, with env in its environment. At the end of the test everything of it is
+// removed.
 func compose(t *testing.T, file string, env []string, args ...string) *composition {
 	t.Helper()
 	c := &composition{t: t, project: fmt.Sprintf("curtsytest-%08x", rand.Uint32()), command: []string{"docker-compose"}}
 	if _, err := exec.LookPath("docker-compose"); err != nil {
 		c.command = []string{"docker", "compose"}
 	}
-	c.command = append(c.command, "-p", c.project, "-f", filepath.Join("deploy", file))
+	c.command = append(c.command, "-p", c.project)
+	for _, name := range strings.Fields(file) {
+		c.command = append(c.command, "-f", filepath.Join("deploy", name))
+	}
 	for i, name := range []string{"NATS_PORT", "NATS_PORT_2", "NATS_PORT_3"} {
 		c.ports[i] = freePort(t)
 		env = append(env, fmt.Sprint(name, "=", c.ports[i]))
@@ -215,6 +219,38 @@ func TestExternalCompose(t *testing.T) {
 	c.stop()
 }
 
+// TestExternalComposeRobots starts the demo with a site that lets mobile robots in, by the line in
+// its file. A robot brings the pages of the site, which are not requested.
+func TestExternalComposeRobots(t *testing.T) {
+	t.Parallel()
+	buildImage(t)
+	c := compose(t, "compose.yaml compose.robots.yaml", nil)
+	all := c.healthy()
+	nats := fmt.Sprintf("nats://127.0.0.1:%d", c.ports[0])
+	observe(t, nats, "demo").done()
+
+	const pages = 300
+	m := status(t, "--nats", nats, "--crawl", "demo").MobileRobots
+	if m == nil || m.Sent != 1 || m.Pages < pages*9/10 || m.Confirmed < 8 || m.Dropped != 0 {
+		t.Errorf("the crawl counts %+v", m)
+	}
+	if runs, err := c.try("exec", "-T", "agenthost", "curtsy", "agenthost", "runs"); err != nil || strings.Count(string(runs), "\n") != 2 || !strings.Contains(string(runs), " done") {
+		t.Errorf("agenthost ran %s%v", runs, err)
+	}
+	// What the robot brought was requested only by agenthost, from inside, and for the comparison.
+	log := requestsTo(t, all["web"])
+	outside := 0
+	for _, r := range log {
+		if r.Host == "h0000.sim.test" && !strings.Contains(r.UserAgent, "mobile robot") {
+			outside++
+		}
+	}
+	if outside > pages/2 {
+		t.Errorf("%d of %d requests to the site came from the crawl", outside, len(log))
+	}
+	c.stop()
+}
+
 // checkDemo compares what a finished crawl stored and counted with what the web of the demo
 // expects. at has the flags that connect a command to the crawl.
 func (o *observer) checkDemo(at []string) {
@@ -287,12 +323,7 @@ func count(got map[string]simweb.Class, class simweb.Class) (n int64) {
 // requests of its health checks.
 func checkRequests(t *testing.T, web container, delay time.Duration) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "requests.jsonl")
-	run(t, "docker", "cp", web.ID+":/data/requests.jsonl", file)
-	log, err := requestlog.Read(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := requestsTo(t, web)
 	log = slices.DeleteFunc(log, func(r requestlog.Request) bool { return strings.HasPrefix(r.UserAgent, "Go-http-client/") })
 	if len(log) < 250 {
 		t.Errorf("only %d requests: the log proves little", len(log))
@@ -306,6 +337,18 @@ func checkRequests(t *testing.T, web container, delay time.Duration) {
 		t.Error(v)
 	}
 	t.Logf("%d requests, %d violations", len(log), len(bad))
+}
+
+// requestsTo reads the log of the simulated web in a container.
+func requestsTo(t *testing.T, web container) []requestlog.Request {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "requests.jsonl")
+	run(t, "docker", "cp", web.ID+":/data/requests.jsonl", file)
+	log, err := requestlog.Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return log
 }
 
 // lastPort is the port that freePort tried last.
