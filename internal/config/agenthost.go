@@ -125,8 +125,8 @@ func (c *Agenthost) allowed() (list []agenthost.Robot, err error) {
 // maxEntries limits a file with entries of allow-robot, in bytes.
 const maxEntries = 64 << 10
 
-// entriesIn reads a file with entries of allow-robot: one a line, without empty lines and those that
-// begin with #.
+// entriesIn reads a file with entries of allow-robot, one a line. Empty lines, and those that begin
+// with #, are none.
 func entriesIn(name string) (list []string, err error) {
 	f, err := os.Open(name)
 	if err != nil {
