@@ -18,8 +18,8 @@ import (
 
 // Results are compressed when there is this much, or when the first of them has waited for this
 // time and another one comes. Each block is compressed by itself, and small ones badly: with a wait
-// of a second, a visit that finds little new takes a third more octets, and with half the size, the
-// pages of a manual take a fifth more. With one part of a record more, a block is still smaller than
+// of a second, a visit that finds little new takes a third more octets, and with half the size,
+// pages of a manual take a sixth more. A block with one part of a record more is still smaller than
 // the largest frame that readers accept (mobile.MaxWindow).
 const (
 	blockSize = 896 << 10
