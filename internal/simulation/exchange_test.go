@@ -9,11 +9,13 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/simweb/requestlog"
+	"github.com/curtsy/curtsy/pkg/atp"
 )
 
 // exchange is a request as a fetcher saw it. The web has the server's view of it in its own log.
 type exchange struct {
-	l          *life
+	l *life
+	// With a server for robots, path is "/", as in the log of the web.
 	host, path string
 	wrote      time.Time
 	answered   bool // some bytes of the answer were read
@@ -41,8 +43,11 @@ type watchedConn struct {
 
 func (c *watchedConn) Write(b []byte) (int, error) {
 	if line, rest, ok := bytes.Cut(b, []byte("\r\n")); ok {
-		if f := strings.Fields(string(line)); len(f) == 3 && strings.HasPrefix(f[2], "HTTP/") {
+		if f := strings.Fields(string(line)); len(f) == 3 && (strings.HasPrefix(f[2], "HTTP/") || strings.HasPrefix(f[2], "ATP/")) {
 			x := &exchange{l: c.l, host: hostOf(rest), path: f[1], wrote: time.Now()}
+			if a, err := atp.ParseAddress(f[1]); err == nil {
+				x.host, x.path = a.Host, "/"
+			}
 			all := &c.l.s.w.exchanges
 			all.mu.Lock()
 			all.all = append(all.all, x)

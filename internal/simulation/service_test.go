@@ -121,7 +121,7 @@ func (l *life) make() (run func(context.Context) error, err error) {
 		}
 		return f.Run, nil
 	case "fetcher":
-		f, err := fetcher.New(l.q, w.spec, fetcher.Options{Name: fmt.Sprintf("%s-%d", l.name, l.n), Log: log, Slots: 8, Dial: l.dial, Fault: l.fault, Alone: w.alone})
+		f, err := fetcher.New(l.q, w.spec, fetcher.Options{Name: fmt.Sprintf("%s-%d", l.name, l.n), Log: log, Slots: 8, Dial: l.dial, Fault: l.fault, Alone: w.alone, Robot: w.robot()})
 		if err != nil {
 			return nil, err
 		}

@@ -18,22 +18,26 @@ var keptSeeds = []uint64{28, 30, 41, 42, 46, 54, 55}
 // TestSimulation crawls one random web per seed, with faults, and checks the promises. SEEDS is the
 // number of seeds, and FROM the first.
 func TestSimulation(t *testing.T) {
-	count, from := setting(t, "SEEDS", 20), setting(t, "FROM", 1)
-	var seeds []uint64
+	for _, seed := range seedsOf(t, keptSeeds, 20) {
+		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
+			simnet.Test(t, func(t *testing.T) { newWorld(t, seed).run() })
+		})
+	}
+}
+
+// seedsOf returns the seeds to run: those that are kept, and SEEDS of them from FROM on.
+func seedsOf(t *testing.T, kept []uint64, otherwise int) (seeds []uint64) {
+	count, from := setting(t, "SEEDS", otherwise), setting(t, "FROM", 1)
 	if os.Getenv("SEEDS") == "" {
-		seeds = append(seeds, keptSeeds...)
+		seeds = append(seeds, kept...)
 	}
 	for i := range count {
 		seeds = append(seeds, uint64(from+i))
 	}
 	if testaid.RaceDetector && os.Getenv("SEEDS") == "" {
-		seeds = seeds[len(keptSeeds):][:8] // the race detector takes six times as long
+		seeds = seeds[len(kept):][:8] // the race detector takes six times as long
 	}
-	for _, seed := range seeds {
-		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
-			simnet.Test(t, func(t *testing.T) { newWorld(t, seed).run() })
-		})
-	}
+	return seeds
 }
 
 func setting(t *testing.T, name string, otherwise int) int {

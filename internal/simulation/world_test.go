@@ -46,6 +46,8 @@ type world struct {
 	natsDir string
 	all     []*service
 
+	agents     *rand.Rand // like r, for the agent servers; nil: there are none
+	agentHosts []agentHost
 	chains     [][]string        // URLs of pages to which one link leads
 	visits     map[string]string // of stored URLs, according to the frontier
 	final      crawl.Status
@@ -100,6 +102,7 @@ func (w *world) run() {
 	w.start()
 	w.seedCrawl()
 	w.plan()
+	w.planAgents()
 	w.twice()
 	st := w.untilDone()
 	w.final = st
@@ -107,6 +110,9 @@ func (w *world) run() {
 	w.check(st)
 	w.end()
 	w.checkStopped()
+	if m := st.MobileRobots; m != nil {
+		t.Logf("robots: %+v", *m)
+	}
 }
 
 // start opens the web and the broker, and starts the services.
@@ -115,6 +121,10 @@ func (w *world) start() {
 	w.net = simnet.New(simnet.Options{Seed: w.seed, Latency: time.Duration(w.r.IntN(20)) * ms, Jitter: time.Duration(w.r.IntN(20)) * ms})
 	cfg, chains := randomWeb(w.r)
 	w.chains = chains
+	if w.agents != nil {
+		addAgents(w.agents, &cfg)
+		w.agentHosts = agentHosts(&cfg)
+	}
 	cfg.Listen = w.net.Listen
 	for i := range cfg.Hosts {
 		b := cfg.Behaviors[i]
@@ -132,6 +142,7 @@ func (w *world) start() {
 	w.spec = crawl.Spec{
 		Name: "sim", Shards: 3 + w.r.IntN(4), Scope: "domain", MaxDepth: -1, HoldMax: 6 * time.Hour, Agent: token, Contact: "test@example.org",
 		AllowPrivate: true, Resolve: []string{w.web.Resolve()}, Search: true, Sitemaps: true, Delay: time.Duration(30+w.r.IntN(300)) * ms,
+		SendRobots: w.agents != nil,
 	}
 	seeds := w.web.Seeds()
 	for _, c := range chains {
@@ -243,7 +254,7 @@ func (w *world) expect() map[string]simweb.Expectation {
 // nowhere, a few on some pages.
 func (w *world) most() int64 {
 	if w.bound == 0 {
-		w.bound = 2*int64(len(w.expect())) + 200
+		w.bound = 2*int64(len(w.expect())) + 200 + 500*int64(len(w.agentHosts))
 	}
 	return w.bound
 }

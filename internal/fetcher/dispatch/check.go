@@ -4,15 +4,17 @@ import (
 	"strings"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/fetcher/robots"
 	"github.com/curtsy/curtsy/internal/mobile/reading"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
 // allowed returns the URL of a document that a robot brought, if the document may be used: it is
 // below the path of the dispatch, in canonical spelling, the site names this server for it, its
-// rules allow it, the crawl wants it, and it came only once.
+// rules allow it, the crawl wants it, and it came only once. A robots.txt is no page, although its
+// file is beside the others.
 func (b *bundle) allowed(path string) (u canon.URL, ok bool) {
-	if !strings.HasPrefix(path, b.subtree) {
+	if !strings.HasPrefix(path, b.subtree) || path == robots.Path {
 		return "", false
 	}
 	u, err := b.origin.URL(path)

@@ -48,7 +48,7 @@ func (c *cheat) run(ctx context.Context, input []byte, docs []Document) error {
 			}
 		}
 	case Invented:
-		for n := range 12 {
+		for n := range 3*len(docs) + 3 { // so that a sample of a few pages has one
 			links := []string{c.invented(n + 1), c.invented(n + 20), c.invented(n + 40)}
 			if err := c.r.emit(ctx, page(c.invented(n), "This page does not exist.", links)); err != nil {
 				return err

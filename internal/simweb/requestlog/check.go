@@ -13,7 +13,8 @@ const (
 	RuleConcurrent = "concurrent"
 	// a request began too soon after the end of the previous answer
 	RuleDelay = "delay"
-	// a request began before the time that a Retry-After had set
+	// a request began before the time that a Retry-After had set: for the host, or for the server
+	// for mobile robots that has set it
 	RuleRetryAfter = "retry-after"
 	RuleForbidden  = "forbidden" // robots.txt forbids the URL to this product token
 	RuleNofollow   = "nofollow"  // only nofollow links lead to the URL
@@ -149,9 +150,15 @@ type reporter func(rule string, prev *Request, format string, args ...any)
 // hostState is the state for checking the spacing of requests to a host.
 type hostState struct {
 	last      *Request // the request whose answer ended last so far, or is still being answered
-	patience  time.Time
-	asker     *Request // the answer with the Retry-After
-	pagesSeen bool     // a page was requested, so the crawler had read the Crawl-delay
+	patience  patience
+	servers   map[string]*patience // of the host's servers for mobile robots, by origin
+	pagesSeen bool                 // a page was requested, so the crawler had read the Crawl-delay
+}
+
+// patience is a time before which nothing may be requested.
+type patience struct {
+	until time.Time
+	asker *Request // the answer with the Retry-After; nil: there was none
 }
 
 func (h *hostState) check(r *Request, o *CheckOptions, report reporter) {
@@ -170,12 +177,26 @@ func (h *hostState) check(r *Request, o *CheckOptions, report reporter) {
 			report(RuleDelay, p, "%v after the answer to %s, want %v", gap, p.Path, need)
 		}
 	}
-	if h.asker != nil && r.Start.Before(h.patience) {
-		report(RuleRetryAfter, h.asker, "%v before the Retry-After of %s ends", h.patience.Sub(r.Start), h.asker.Path)
+	// A server for robots that has no room says nothing about the web server beside it.
+	p := &h.patience
+	if r.Agent {
+		if h.servers == nil {
+			h.servers = map[string]*patience{}
+		}
+		if p = h.servers[r.Origin]; p == nil {
+			p = new(patience)
+			h.servers[r.Origin] = p
+		}
+	}
+	for _, p := range []*patience{&h.patience, p} {
+		if p.asker != nil && r.Start.Before(p.until) {
+			report(RuleRetryAfter, p.asker, "%v before the Retry-After of %s ends", p.until.Sub(r.Start), p.asker.Path)
+			break
+		}
 	}
 	if r.RetryAfter > 0 {
-		if until := r.End.Add(r.RetryAfter - o.Tolerance); until.After(h.patience) {
-			h.patience, h.asker = until, r
+		if until := r.End.Add(r.RetryAfter - o.Tolerance); until.After(p.until) {
+			p.until, p.asker = until, r
 		}
 	}
 	if h.last == nil || !h.last.End.IsZero() && (r.End.IsZero() || o.end(r).After(o.end(h.last))) {

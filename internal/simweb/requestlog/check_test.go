@@ -106,6 +106,16 @@ var checkCases = []struct {
 	{"such an exchange sooner than Crawl-delay", []Request{
 		req(0, 10, "/robots.txt", wants(time.Second)), req(110, 120, "/", toAgent, wants(time.Second)),
 	}, []string{RuleDelay}},
+	{"a Retry-After of a server for robots is not one of the host", []Request{
+		req(0, 10, "/robots.txt"), req(110, 120, "/", toAgent, onOrigin("a:434"), asks(time.Hour)), req(220, 230, "/"),
+		req(330, 340, "/", toAgent, onOrigin("a:435")),
+	}, nil},
+	{"within the Retry-After of a server for robots", []Request{
+		req(0, 10, "/", toAgent, onOrigin("a:434"), asks(time.Hour)), req(110, 120, "/", toAgent, onOrigin("a:434")),
+	}, []string{RuleRetryAfter}},
+	{"a server for robots within the Retry-After of its host", []Request{
+		req(0, 10, "/robots.txt", asks(time.Hour)), req(110, 120, "/", toAgent, onOrigin("a:434")),
+	}, []string{RuleRetryAfter}},
 	{"such an exchange by a stranger", []Request{req(0, 10, "/", toAgent, agent(""))}, []string{RuleUserAgent}},
 	{"no User-Agent", []Request{req(0, 10, "/robots.txt", agent(""))}, []string{RuleUserAgent}},
 	{"a browser's User-Agent", []Request{req(0, 10, "/robots.txt", agent("Mozilla/5.0 (X11; Linux)"))}, []string{RuleUserAgent}},
