@@ -172,8 +172,13 @@ func TestDispatchKinds(t *testing.T) {
 		spec.WARC = "warc"
 		startFetcher(t, d.desk, spec, Options{Robot: testRobot(t)})
 		_, a := d.carry(t)
-		if a == nil || a.State != crawl.DispatchDone || a.Pages != 5 || a.Unchanged != 3 || a.Ignored != 1 || len(a.Sample) != 3 {
+		if a == nil || a.State != crawl.DispatchDone || a.Pages != 5 || a.Unchanged != 3 || a.Ignored != 1 || len(a.Sample) != 6 {
 			t.Fatalf("%+v", a)
+		}
+		for _, p := range a.Sample { // of what is called unchanged, only the stored digest is known
+			if same := strings.Contains(string(p.URL), "/same"); same != (p.Type == "") || same && p.Digest != 9 {
+				t.Errorf("%+v is compared", p)
+			}
 		}
 		results := d.results()
 		for path, want := range map[string]struct {

@@ -636,6 +636,36 @@ func TestComparedPages(t *testing.T) {
 	}
 }
 
+// Pages that a server calls unchanged are compared with the stored digest, and with nothing else:
+// a server that says so of everything, whatever the site serves by now, is dropped.
+func TestUnchangedPagesAreCompared(t *testing.T) {
+	const u = robotsSite + "/1"
+	digest := crawl.PathHash("/1")
+	for name, c := range map[string]struct {
+		served  uint64
+		dropped bool
+	}{"as it was": {digest, false}, "another page by now": {9, true}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t, dispatchSpec())
+				b.namesServer(robotsSite, robotsTxt)
+				v, _ := b.sentRobot(time.Minute)
+				d := b.plan(v.Aux[0]).Before
+				d.Unchanged, d.Sample = 1, []crawl.DispatchSample{{URL: u, Digest: digest}}
+				b.ends(v, &d, crawl.DispatchDone)
+				requests := 0
+				b.compares(24*time.Hour, func(crawl.AuxRequest) crawl.Sample {
+					requests++
+					return crawl.Sample{Status: 200, Digest: c.served, Directives: uint8(crawl.NoSnippet), Type: "text/html"}
+				})
+				if got := b.info(); requests == 0 || (got.DroppedUntil != nil) != c.dropped {
+					t.Errorf("%d requests, %+v", requests, got)
+				}
+			})
+		})
+	}
+}
+
 // When the next robot is sent: after one that brought what is there not before a day, and only with
 // re-crawl; after a failure an hour later and then less and less often, or when the server says; a
 // week after a refusal.
