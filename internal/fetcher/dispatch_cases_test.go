@@ -57,6 +57,10 @@ func TestDispatchGoesOn(t *testing.T) {
 					if a == nil || a.State != crawl.DispatchDone || a.Pages != 30 || len(d.results()) != 30 {
 						t.Fatalf("%+v, %d results; %v", a, len(d.results()), h.requests())
 					}
+					// A part of the pages is no sample of all.
+					if first := d.plans[0].Before.Pages; (first == 0) != (len(a.Sample) > 0) {
+						t.Errorf("%d pages came before, and a sample of %d is compared", first, len(a.Sample))
+					}
 					known := d.plans[0].AgentID != ""
 					if n := strings.Count(strings.Join(h.requests(), " "), "DISPATCH"); known && n != sent || !known && n != sent+1 {
 						t.Errorf("the robot was sent %d times, at first %d times", n, sent)
@@ -140,6 +144,27 @@ func TestDispatchWithoutKey(t *testing.T) {
 		startFetcher(t, d.desk, dispatchSpec(h.addr), Options{})
 		if _, a := d.carry(t); a == nil || a.State != crawl.DispatchFailed || !strings.Contains(a.Reason, "--mobile-robots") || len(h.requests()) > 0 {
 			t.Errorf("%+v, %v", a, h.requests())
+		}
+	})
+}
+
+// A server that is busy is left alone for as long as it asks, whichever site's robots are due: its
+// wait is that of its host, and the visit sends no other robot.
+func TestDispatchToABusyServer(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		h := newRobotHost(t, func(h *robotHost) {
+			h.before = func(_ int, w *atp.ResponseWriter, _ *atp.Request) (bool, error) {
+				w.Header().Set(atp.RetryAfter, "1200")
+				return true, w.Start(503, "busy", 0)
+			}
+		})
+		d := newDispatchDesk(t, nil)
+		startFetcher(t, d.desk, dispatchSpec(h.addr), Options{Robot: testRobot(t)})
+		first, second := dispatchAux(t), dispatchAux(t)
+		second.Hop++
+		id := d.grant(crawl.Visit{Host: first.URL.Host(), Aux: []crawl.AuxRequest{first, second}, Delay: time.Second, Hurried: true})
+		if out := d.outcome(id); out.RetryAfter != 20*time.Minute || out.Overloads != 1 || len(out.Done) != 1 || len(h.requests()) != 1 {
+			t.Errorf("%+v, %v", out, h.requests())
 		}
 	})
 }

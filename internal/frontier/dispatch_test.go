@@ -666,6 +666,31 @@ func TestUnchangedPagesAreCompared(t *testing.T) {
 	}
 }
 
+// Without a sample of the fetcher, a hundredth of all that came is compared, wherever in the bundle
+// it was.
+func TestSampleOfAllThatCame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, dispatchSpec())
+		b.namesServer(robotsSite, robotsTxt)
+		v, _ := b.sentRobot(time.Minute)
+		d := b.plan(v.Aux[0]).Before
+		for i := range 10 {
+			b.brings(v.Aux[0], &d, pagesAt(robotsSite, 1000+600*i, 600)...)
+		}
+		b.ends(v, &d, crawl.DispatchDone)
+		late := 0
+		b.compares(24*time.Hour, func(e crawl.AuxRequest) crawl.Sample {
+			if e.URL.PathQuery() >= "/4000" {
+				late++
+			}
+			return asBrought(e)
+		})
+		if got := b.info(); got.Sampled != 60 || got.Confirmed != 60 || late == 0 || late == 60 {
+			t.Errorf("%d of them late: %+v", late, got)
+		}
+	})
+}
+
 // When the next robot is sent: after one that brought what is there not before a day, and only with
 // re-crawl; after a failure an hour later and then less and less often, or when the server says; a
 // week after a refusal.

@@ -48,6 +48,7 @@ type carrier struct {
 	results results
 	until   time.Time
 	forget  bool // the run that the plan names is not known to the server
+	resumed bool // another visit brought the first pages
 }
 
 // ending is how a dispatch ends, or the part of it that this visit carries out.
@@ -75,7 +76,9 @@ func Carry(o Options) (d crawl.Dispatch, done bool) {
 	}
 	d = c.d
 	d.State, d.Status, d.Reason, d.RetryAfter = end.state, end.status, crawl.ShortDetail(end.reason), end.wait
-	if d.State == crawl.DispatchDone || d.State == crawl.DispatchCut {
+	// A sample of the last pages alone says nothing of the first ones. Without one the frontier
+	// takes its own.
+	if (d.State == crawl.DispatchDone || d.State == crawl.DispatchCut) && !c.resumed {
 		d.Sample = c.bundle.sample.all()
 	}
 	o.Requests.Metrics.Dispatches.WithLabelValues(d.State).Inc()
@@ -139,6 +142,7 @@ func (c *carrier) once() *ending {
 	if c.forget || p.AgentID == "" { // everything comes again, except what is known by now
 		c.d = crawl.Dispatch{Began: c.d.Began, Requests: c.d.Requests, Sent: c.d.Sent, Received: c.d.Received}
 	}
+	c.resumed = c.resumed || p.Before.Pages+p.Before.Unchanged > 0
 	if c.d.Began.IsZero() {
 		c.d.Began = time.Now()
 	}

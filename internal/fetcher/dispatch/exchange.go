@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/fetcher/answer"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
 	"github.com/curtsy/curtsy/internal/mobile"
 	"github.com/curtsy/curtsy/internal/mobile/reading"
@@ -47,6 +48,9 @@ func (c *carrier) exchange(r *atp.Request, limits wire.Talk, read func(*atp.Resp
 			return 0, err
 		}
 		defer res.Body.Close()
+		if answer.Overloaded(res.Status) { // whoever is to visit the server next has to know it
+			c.Requests.Busy(refusal(res).wait)
+		}
 		return res.Status, read(res)
 	})
 	c.d.Requests += c.Requests.Session.Requests - before
@@ -81,7 +85,9 @@ func (c *carrier) send() *ending {
 			case res.Status == 428 && !whole:
 				missing = true
 			case res.Status < 200 || res.Status > 299:
-				end = refusal(res)
+				if end = refusal(res); answer.Overloaded(res.Status) {
+					c.Requests.End("the server is busy") // robots of other sites do not go there either
+				}
 			case !atp.ValidAgentID(id):
 				end = &ending{state: crawl.DispatchRefused, status: res.Status, reason: "the server accepted the robot, but sent no Agent-Id"}
 			default:

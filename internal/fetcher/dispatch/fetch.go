@@ -172,8 +172,10 @@ func (c *carrier) fetchOnce() (pause time.Duration, end *ending) {
 		switch end = refusal(res); {
 		case res.Status == 404 || res.Status == 416:
 			end = &ending{gone: true, status: res.Status}
+		case end.wait > maxIdle:
+			end = c.leave("the server is busy", end.wait)
 		case end.state == crawl.DispatchFailed:
-			pause, end = min(max(end.wait, time.Second), maxIdle), nil
+			pause, end = max(end.wait, time.Second), nil
 		case c.d.Pages+c.d.Unchanged > 0:
 			end.state = crawl.DispatchCut
 		}

@@ -206,12 +206,18 @@ func (r *Requests) failed(err error) {
 
 // Overload enters a 429 or 503, which ends the visit, and returns the wait that it asks for.
 func (r *Requests) Overload(a *wire.Answer) time.Duration {
-	r.Account.Overloads++
-	r.backOff()
 	wait := answer.RetryAfter(a.Header, time.Now())
-	r.Account.RetryAfter = max(r.Account.RetryAfter, wait)
+	r.Busy(wait)
 	r.End("the host is overloaded")
 	return wait
+}
+
+// Busy enters a response that asks for a wait, like a 429. The caller ends the visit, or keeps the
+// wait in it.
+func (r *Requests) Busy(wait time.Duration) {
+	r.Account.Overloads++
+	r.backOff()
+	r.Account.RetryAfter = max(r.Account.RetryAfter, wait)
 }
 
 const (

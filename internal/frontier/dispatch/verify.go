@@ -106,12 +106,12 @@ func (s *checks) begin(h *hosts.Host, i int, site *Site, o *Out, list []crawl.Di
 			return false, err
 		}
 	}
-	if want := int(min(o.Pages, leastSample)); len(taken) < want {
-		more, err := s.sampleOf(h, uint8(i), o.Visit)
+	if brought := o.Pages + o.Unchanged; len(taken) < int(min(brought, leastSample)) {
+		more, err := s.sampleOf(h, uint8(i), o.Visit, int(min(max(leastSample, (brought+99)/100), crawl.MaxDispatchSamples)))
 		if err != nil {
 			return false, err
 		}
-		for _, r := range more[:min(len(more), leastSample)] {
+		for _, r := range more {
 			if err := add(r.URL, content{Digest: r.Digest, Likeness: r.Likeness}); err != nil {
 				return false, err
 			}
@@ -126,7 +126,7 @@ func (s *checks) begin(h *hosts.Host, i int, site *Site, o *Out, list []crawl.Di
 }
 
 // sampleOf takes some of the stored pages of an origin that a visit reported.
-func (s *checks) sampleOf(h *hosts.Host, i uint8, id crawl.VisitID) (list []urls.Record, err error) {
+func (s *checks) sampleOf(h *hosts.Host, i uint8, id crawl.VisitID, most int) (list []urls.Record, err error) {
 	c := s.ledger.Records().Cursor()
 	seen := 0
 	n := 0
@@ -139,9 +139,9 @@ func (s *checks) sampleOf(h *hosts.Host, i uint8, id crawl.VisitID) (list []urls
 		if r.Origin != i || r.Visit != id || r.Class != crawl.Stored {
 			continue
 		}
-		if seen++; len(list) < leastSample {
+		if seen++; len(list) < most {
 			list = append(list, r)
-		} else if at := rand.IntN(seen); at < leastSample {
+		} else if at := rand.IntN(seen); at < most {
 			list[at] = r
 		}
 	}
