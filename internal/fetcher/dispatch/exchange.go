@@ -86,7 +86,7 @@ func (c *carrier) send() *ending {
 				missing = true
 			case res.Status < 200 || res.Status > 299:
 				if end = refusal(res); answer.Overloaded(res.Status) {
-					c.Requests.End("the server is busy") // robots of other sites do not go there either
+					c.Requests.End("the server is busy") // for robots of other sites too
 				}
 			case !atp.ValidAgentID(id):
 				end = &ending{state: crawl.DispatchRefused, status: res.Status, reason: "the server accepted the robot, but sent no Agent-Id"}
