@@ -91,7 +91,7 @@ var rooms = map[string][]string{
 	"internal/fetcher":               roomsOf("internal/fetcher", "claims visit dispatch answer requests robots metrics wire"),
 	"internal/fetcher/claims":        roomsOf("internal/fetcher", "wire"),
 	"internal/fetcher/visit":         roomsOf("internal/fetcher", "page dispatch wellknown robots publish requests answer metrics wire"),
-	"internal/fetcher/dispatch":      roomsOf("internal/fetcher", "page robots publish requests wire"),
+	"internal/fetcher/dispatch":      roomsOf("internal/fetcher", "page robots publish requests answer wire"),
 	"internal/fetcher/page":          roomsOf("internal/fetcher", "robots publish requests answer metrics wire"),
 	"internal/fetcher/wellknown":     roomsOf("internal/fetcher", "robots publish requests answer wire"),
 	"internal/fetcher/robots":        roomsOf("internal/fetcher", "requests answer wire"),
