@@ -180,6 +180,11 @@ func (w *world) cheated(u string) agentserver.Hostile {
 	return way
 }
 
+// undetected reports whether a page may be as a server altered it: no sample had one of those.
+func (w *world) undetected(u string, dropped map[string]bool) bool {
+	return sampled(w.cheated(u)) && !dropped[siteOf(u)]
+}
+
 // sampled are the ways that a sample finds only if it has one of the pages concerned.
 func sampled(way agentserver.Hostile) bool {
 	return way == agentserver.AlteredTenth || way == agentserver.Unmarked || way == agentserver.Elsewhere
@@ -192,7 +197,7 @@ func (w *world) checkBytes(listed map[string]crawl.PageInfo, dropped map[string]
 		if !ok || listed[u].Truncated {
 			continue
 		}
-		if sum := sha256.Sum256(body); hex.EncodeToString(sum[:]) != listed[u].SHA256 && (!sampled(w.cheated(u)) || dropped[siteOf(u)]) {
+		if sum := sha256.Sum256(body); hex.EncodeToString(sum[:]) != listed[u].SHA256 && !w.undetected(u, dropped) {
 			w.fail("bytes", "%s is stored with other bytes than its site serves", u)
 		}
 	}
