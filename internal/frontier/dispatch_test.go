@@ -503,7 +503,7 @@ func TestADispatchIsAdopted(t *testing.T) {
 }
 
 // A site whose server sent another page than the site serves: the server is dropped for 30 days,
-// everything that it sent is fetched again, and people are told why.
+// everything that it sent is fetched again, and curtsy hosts shows why.
 func TestAServerThatLiesIsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		spec := dispatchSpec()
