@@ -31,7 +31,7 @@ var lower = map[string][]string{
 	"likeness":              {"internal/html"},
 	"document":              {"internal/document/pdf"},
 	"document/pdf":          {},
-	"document/worker":       {"internal/confine", "internal/document"},
+	"document/worker":       {"internal/confine", "internal/document", "internal/fair"},
 	"document/documenttest": {},
 	"query":                 {"pkg/canon"},
 	"backoff":               {},

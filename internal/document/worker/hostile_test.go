@@ -26,7 +26,7 @@ func TestHostile(t *testing.T) {
 		runtime.GC()
 		runtime.ReadMemStats(&before)
 		start := time.Now()
-		page, err := p.Read(t.Context(), document.File{Type: h.Type, Body: body})
+		page, err := p.Read(t.Context(), document.File{Type: h.Type, Body: body}, nil)
 		took := time.Since(start)
 		runtime.ReadMemStats(&after)
 		var its *Unreadable
@@ -45,7 +45,7 @@ func TestHostile(t *testing.T) {
 		}
 		t.Logf("%-65s %6d KiB in %5d ms: %v", h.Name, len(body)>>10, took.Milliseconds(), err)
 	}
-	if page, err := p.Read(t.Context(), good); err != nil || !bytes.Contains(page.HTML, []byte("good words")) {
+	if page, err := p.Read(t.Context(), good, nil); err != nil || !bytes.Contains(page.HTML, []byte("good words")) {
 		t.Errorf("the next one: %v %s", err, page.HTML)
 	}
 }

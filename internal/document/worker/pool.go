@@ -16,6 +16,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/confine"
 	"github.com/curtsy/curtsy/internal/document"
+	"github.com/curtsy/curtsy/internal/fair"
 )
 
 // Options limit the cost of documents. The zero value of a field means its default.
@@ -64,11 +65,13 @@ func (u *Unreadable) Error() string { return u.Why }
 // ErrTooLarge is the error for documents larger than document.MaxBody.
 var ErrTooLarge = &Unreadable{fmt.Sprintf("larger than %d MiB", document.MaxBody>>20)}
 
-// Pool is a set of children that read documents. Children are started when they are needed. A Pool
-// may be used concurrently.
+// Pool is a set of children that read documents. Children are started when they are needed. While
+// several parties have documents to read, none of them has all children, and those whose documents
+// took the least time lately come first. A Pool may be used concurrently.
 type Pool struct {
 	opt     Options
-	places  chan struct{} // has a value for each child that is reading
+	turns   *fair.Queue // a unit for each child that may read; its costs are seconds
+	one     func(context.Context, document.File) (document.Page, error)
 	started atomic.Int64
 
 	mu     sync.Mutex // guards idle, closed
@@ -79,7 +82,9 @@ type Pool struct {
 // New makes a pool. Close ends its children.
 func New(opt Options) *Pool {
 	opt = opt.withDefaults()
-	return &Pool{opt: opt, places: make(chan struct{}, opt.Workers)}
+	p := &Pool{opt: opt, turns: fair.NewQueue(fair.Options{Capacity: int64(opt.Workers)})}
+	p.one = p.readOne
+	return p
 }
 
 // Close ends the idle children. Those that are reading end after their document.
@@ -96,18 +101,27 @@ func (p *Pool) Close() {
 // Started returns how many children were started so far.
 func (p *Pool) Started() int64 { return p.started.Load() }
 
-// Read reads a document. An *Unreadable error is the fault of the document; after any other error,
-// reading it again may succeed. If ctx ends, Read ends with its error.
-func (p *Pool) Read(ctx context.Context, f document.File) (document.Page, error) {
+// Read reads a document of the parties, who are charged for the time that a child needs for it. It
+// waits until one of the children may read for them. An *Unreadable error is the fault of the
+// document; after any other error, reading it again may succeed. If ctx ends, Read ends with its
+// error.
+func (p *Pool) Read(ctx context.Context, f document.File, parties []fair.Party) (document.Page, error) {
 	if len(f.Body) > document.MaxBody {
 		return document.Page{}, ErrTooLarge
 	}
-	select {
-	case p.places <- struct{}{}:
-		defer func() { <-p.places }()
-	case <-ctx.Done():
-		return document.Page{}, ctx.Err()
+	turn, err := p.turns.Acquire(ctx, 1, parties...)
+	if err != nil {
+		return document.Page{}, err
 	}
+	// What others lose is the child, so what counts is how long it was in use. Its processor time
+	// may be less, and the child itself would have to report it.
+	start := time.Now()
+	defer func() { turn.Release(time.Since(start).Seconds()) }()
+	return p.one(ctx, f)
+}
+
+// readOne reads a document when it may be read.
+func (p *Pool) readOne(ctx context.Context, f document.File) (document.Page, error) {
 	page, err := p.read(ctx, f)
 	if f.Type != document.PDF || p.opt.PDFToText == "" || ctx.Err() != nil {
 		return page, err

@@ -43,7 +43,7 @@ func TestPDFToText(t *testing.T) {
 		program := filepath.Join(t.TempDir(), "pdftotext")
 		writeProgram(t, program, script+"\n")
 		p := New(Options{PDFToText: program})
-		page, err := p.Read(t.Context(), document.File{Type: document.PDF, Body: sample.PDF()})
+		page, err := p.Read(t.Context(), document.File{Type: document.PDF, Body: sample.PDF()}, nil)
 		p.Close()
 		for _, w := range want {
 			if err != nil || !bytes.Contains(page.HTML, []byte(w)) {
@@ -85,7 +85,7 @@ func TestPDFToTextConfined(t *testing.T) {
 	writeProgram(t, program, script+"exit 0\n")
 	p := New(Options{PDFToText: program})
 	defer p.Close()
-	page, err := p.Read(t.Context(), document.File{Type: document.PDF, Body: documenttest.Content{Text: "x"}.PDF()})
+	page, err := p.Read(t.Context(), document.File{Type: document.PDF, Body: documenttest.Content{Text: "x"}.PDF()}, nil)
 	if err != nil || !bytes.Contains(page.HTML, []byte("<p>wordsdone: cat</p>")) {
 		t.Errorf("%v: it did more than read, or not even that: %s", err, page.HTML)
 	}

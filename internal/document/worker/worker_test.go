@@ -103,13 +103,13 @@ func TestTrouble(t *testing.T) {
 			c.opt.Workers = 1
 			p := New(c.opt)
 			defer p.Close()
-			_, err := p.Read(t.Context(), do(deed))
+			_, err := p.Read(t.Context(), do(deed), nil)
 			var u *Unreadable
 			if !errors.As(err, &u) || !strings.Contains(u.Why, c.why) {
 				t.Errorf("%v, want it unreadable for %q", err, c.why)
 			}
 			p.opt.Wall = time.Minute
-			if page, err := p.Read(t.Context(), good); err != nil || !bytes.Contains(page.HTML, []byte("good words")) {
+			if page, err := p.Read(t.Context(), good, nil); err != nil || !bytes.Contains(page.HTML, []byte("good words")) {
 				t.Errorf("the next one: %v %s", err, page.HTML)
 			}
 		})
@@ -123,7 +123,7 @@ func TestConfined(t *testing.T) {
 	}
 	p := New(Options{Workers: 1})
 	defer p.Close()
-	if _, err := p.Read(t.Context(), do("escape")); err != nil {
+	if _, err := p.Read(t.Context(), do("escape"), nil); err != nil {
 		t.Errorf("a child did what it must not, or died: %v", err)
 	}
 }
@@ -132,7 +132,7 @@ func TestConfined(t *testing.T) {
 func TestPool(t *testing.T) {
 	p := New(Options{Workers: 1, Documents: 3})
 	for range 7 {
-		if _, err := p.Read(t.Context(), good); err != nil {
+		if _, err := p.Read(t.Context(), good, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -140,10 +140,10 @@ func TestPool(t *testing.T) {
 		t.Errorf("%d children for 7 documents of 3 each", n)
 	}
 	p.Close()
-	if _, err := p.Read(t.Context(), document.File{Type: document.PDF, Body: make([]byte, document.MaxBody+1)}); !errors.Is(err, ErrTooLarge) {
+	if _, err := p.Read(t.Context(), document.File{Type: document.PDF, Body: make([]byte, document.MaxBody+1)}, nil); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("a document over the limit: %v", err)
 	}
-	if _, err := p.Read(t.Context(), document.File{Type: "image/png", Body: []byte("x")}); err == nil {
+	if _, err := p.Read(t.Context(), document.File{Type: "image/png", Body: []byte("x")}, nil); err == nil {
 		t.Error("a picture was read")
 	}
 }
@@ -197,7 +197,7 @@ func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		_, err := p.Read(ctx, do("sleep"))
+		_, err := p.Read(ctx, do("sleep"), nil)
 		ended <- err
 	}()
 	testaid.Until(t, "a child is started", func() bool { return p.Started() == 1 })
@@ -225,7 +225,7 @@ func TestKilled(t *testing.T) {
 	defer p.Close()
 	read := func(why string, started int64) {
 		t.Helper()
-		if page, err := p.Read(t.Context(), good); err != nil || !bytes.Contains(page.HTML, []byte("good words")) {
+		if page, err := p.Read(t.Context(), good, nil); err != nil || !bytes.Contains(page.HTML, []byte("good words")) {
 			t.Errorf("%s: %v %s", why, err, page.HTML)
 		}
 		if n := p.Started(); n != started {
@@ -250,7 +250,7 @@ func TestKilled(t *testing.T) {
 	read("the next", 3)
 
 	// A document that ends a child that has read others ends a new one as well.
-	if _, err := p.Read(t.Context(), do("panic")); !errors.As(err, &its) {
+	if _, err := p.Read(t.Context(), do("panic"), nil); !errors.As(err, &its) {
 		t.Errorf("a panic: %v", err)
 	}
 	read("after it", 5)
@@ -261,7 +261,7 @@ func TestKilled(t *testing.T) {
 func TestNoOtherChild(t *testing.T) {
 	p := New(Options{Workers: 1})
 	defer p.Close()
-	if _, err := p.Read(t.Context(), good); err != nil {
+	if _, err := p.Read(t.Context(), good, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.idle[0].cmd.Process.Kill(); err != nil {
@@ -270,11 +270,11 @@ func TestNoOtherChild(t *testing.T) {
 	memory := p.opt.Memory
 	p.opt.Memory = -1 // a child refuses to start with that
 	var its *Unreadable
-	if _, err := p.Read(t.Context(), good); err == nil || errors.As(err, &its) || !strings.Contains(err.Error(), "cannot start a process") {
+	if _, err := p.Read(t.Context(), good, nil); err == nil || errors.As(err, &its) || !strings.Contains(err.Error(), "cannot start a process") {
 		t.Errorf("no child can be started: %v", err)
 	}
 	p.opt.Memory = memory
-	if page, err := p.Read(t.Context(), good); err != nil || !bytes.Contains(page.HTML, []byte("good words")) {
+	if page, err := p.Read(t.Context(), good, nil); err != nil || !bytes.Contains(page.HTML, []byte("good words")) {
 		t.Errorf("children start again: %v %s", err, page.HTML)
 	}
 }

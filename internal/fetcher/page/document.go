@@ -7,6 +7,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/document"
 	"github.com/curtsy/curtsy/internal/document/worker"
+	"github.com/curtsy/curtsy/internal/fair"
 	"github.com/curtsy/curtsy/internal/fetcher/answer"
 	"github.com/curtsy/curtsy/internal/fetcher/metrics"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
@@ -33,7 +34,7 @@ func (p *Pages) keepDocument(u *crawl.VisitURL, a *wire.Answer, kind string, r *
 	}
 	met := p.Requests.Metrics
 	start := time.Now()
-	read, err := p.Shared.documents.Read(p.Context, document.File{Type: kind, Charset: answer.Charset(a.Header), Body: a.Body})
+	read, err := p.Shared.documents.Read(p.Context, document.File{Type: kind, Charset: answer.Charset(a.Header), Body: a.Body}, p.parties(u))
 	met.Spent(metrics.Document, start)
 	if err != nil {
 		p.unreadable(u, a, err, r)
@@ -47,6 +48,14 @@ func (p *Pages) keepDocument(u *crawl.VisitURL, a *wire.Answer, kind string, r *
 	met.Spent(metrics.Scan, start)
 	p.queue(u, &page, kind, &scan, r)
 	p.follow(u, scan.Links)
+}
+
+// parties are those to whom a page belongs.
+func (p *Pages) parties(u *crawl.VisitURL) []fair.Party {
+	if p.brings {
+		return []fair.Party{fair.DomainOf(u.URL.Host())}
+	}
+	return p.Requests.Session.Parties()
 }
 
 // unreadable fills in the result of a document that could not be read. If the document itself is

@@ -207,7 +207,7 @@ func (u *unpacker) readWhole(length int64, decide func([]byte) bool, a *Answer) 
 		if len(h.Buf) == cap(h.Buf) {
 			h.Buf = slices.Grow(h.Buf, int(min(max(8<<10, int64(cap(h.Buf))), limit+1-int64(len(h.Buf)))))
 		}
-		n, err := r.Read(h.Buf[len(h.Buf):min(int64(cap(h.Buf)), h.upTo(limit))])
+		n, err := r.Read(h.Buf[len(h.Buf):min(int64(cap(h.Buf)), u.upTo())])
 		h.Buf = h.Buf[:len(h.Buf)+n]
 		if !looked && (len(h.Buf) >= len(gzipMagic) || err != nil) {
 			looked = true
@@ -253,11 +253,11 @@ func (u *unpacker) readWhole(length int64, decide func([]byte) bool, a *Answer) 
 
 // upTo returns how far the buffer may be filled now. An ordinary one is filled only up to the size
 // that needs memory of the budget.
-func (h *Session) upTo(limit int64) int64 {
-	if h.memory == 0 {
-		return min(limit+1, KeepBuffer)
+func (u *unpacker) upTo() int64 {
+	if u.h.memory == 0 {
+		return min(u.limit+1, KeepBuffer)
 	}
-	return limit + 1
+	return u.limit + 1
 }
 
 // stream passes a body to a function that reads it as it arrives.

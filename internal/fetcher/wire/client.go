@@ -15,6 +15,7 @@ import (
 	"github.com/curtsy/curtsy/internal/backoff"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/credentials"
+	"github.com/curtsy/curtsy/internal/fair"
 	"github.com/curtsy/curtsy/pkg/botauth"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/rup"
@@ -182,6 +183,16 @@ func (h *Session) dialled(isPrivate bool) {
 	} else {
 		h.where.Store(int32(Public) + 1)
 	}
+}
+
+// Parties are those to whom the host of the session belongs: its domain, and the block of the
+// address of the last request, if that is public and known.
+func (h *Session) Parties() []fair.Party {
+	all := []fair.Party{fair.DomainOf(h.host)}
+	if c := h.conn; c != nil && !c.private && !unknownBlock.Contains(c.addr) {
+		all = append(all, fair.BlockOf(c.addr))
+	}
+	return all
 }
 
 // Private reports whether the address that was dialled last is private.
