@@ -67,8 +67,8 @@ func refusedUnasked(r crawl.Reason) bool {
 	return r.Has(crawl.UndoneBySpec)
 }
 
-// LinkLeftOut counts a link to h that is not recorded, because too many of its URLs wait. It
-// reports whether it was the first one.
+// LinkLeftOut counts a link to h that is not recorded, because too many of its URLs wait or
+// have the same hash. It reports whether it was the first one.
 func (h *Host) LinkLeftOut() (first bool) {
 	h.LeftOut++
 	h.changed()

@@ -189,6 +189,10 @@ func (s *Links) accept(o *offer, l *crawl.Links, now time.Time) error {
 		}
 		return s.recrawl.Hint(o.Host, k, v, o.Mod, l.Source, now)
 	}
+	if s.urls.IsHashFull(o.Host.ID, o.Hash) {
+		s.leaveOutHash(o)
+		return nil
+	}
 	oi, ok := s.ledger.OriginOf(o.Host, o.URL.Origin())
 	r := s.record
 	if s.record = nil; r == nil {

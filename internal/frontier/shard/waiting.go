@@ -49,3 +49,12 @@ func (s *Links) leaveOut(o *offer) {
 	}
 	s.ledger.Metrics.LeftOut.WithLabelValues("waiting").Inc()
 }
+
+// leaveOutHash counts a link that is not recorded because of its hash.
+func (s *Links) leaveOutHash(o *offer) {
+	o.Left = true
+	if o.Host.LinkLeftOut() {
+		s.ledger.Log.Warn("a site has chosen URLs with the same hash: further ones are not recorded", "host", o.Host.Name, "url", o.URL)
+	}
+	s.ledger.Metrics.LeftOut.WithLabelValues("hash").Inc()
+}

@@ -59,7 +59,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 	}, []string{"found"})
 	m.LeftOut = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Namespace: "curtsy", Subsystem: "frontier", Name: "links_left_out_total",
-		Help: "Links that are not recorded, by reason: their domain has too many hosts (hosts), or too many URLs of their host are queued (waiting).",
+		Help: "Links that are not recorded, by reason: their domain has too many hosts (hosts), too many URLs of their host are queued (waiting), or too many have the same hash (hash).",
 	}, []string{"why"})
 	m.Claims = counter("mirror_claims_total", "Origins whose robots.txt started to name another origin as their main mirror.")
 	m.Merged = prometheus.NewCounterVec(prometheus.CounterOpts{

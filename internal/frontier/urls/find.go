@@ -22,6 +22,21 @@ func (s *URLs) Find(id store.HostID, hash uint64, u canon.URL) (k, v []byte) {
 	return k, v
 }
 
+// MaxSameHash is how many URLs of a host with the same SeenHash are recorded. Among 10 million URLs
+// of a host two have the same hash once in a thousand crawls, but a site can choose its URLs so
+// that all have: XXH64 has no key. Find reads the record of each of them.
+const MaxSameHash = 16
+
+// IsHashFull reports whether MaxSameHash URLs of a host have that SeenHash.
+func (s *URLs) IsHashFull(id store.HostID, hash uint64) bool {
+	n := 0
+	s.ledger.Known().Each(uint32(id), hash, func(uint64) bool {
+		n++
+		return n < MaxSameHash
+	})
+	return n == MaxSameHash
+}
+
 // Lookup returns the key and the record of u, or nothing.
 func (s *URLs) Lookup(h *hosts.Host, u canon.URL) (k, v []byte) {
 	return s.Find(h.ID, store.SeenHash(u), u)
