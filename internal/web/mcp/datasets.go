@@ -108,7 +108,13 @@ func (s *Server) datasets(ctx context.Context, in datasetsIn) (*datasetsOut, err
 		})
 	})
 	note, rest := partly(err)
-	if rest != nil && (!errors.Is(rest, ask.ErrIncomplete) || out == nil || out.Matched == 0) {
+	var missing *ask.IncompleteError
+	switch {
+	case rest == nil:
+	case errors.As(rest, &missing) && out != nil && out.Matched > 0:
+		// All shards fell silent, but some of them in the middle of an answer.
+		note = incomplete(missing)
+	default:
 		return nil, rest
 	}
 	if note != "" {

@@ -14,8 +14,8 @@ import (
 // Limits of a list of hosts.
 const (
 	maxHosts  = 100
-	maxFilter = 256 // bytes
-	maxCursor = 512
+	maxFilter = 256  // bytes
+	maxCursor = 2048 // bytes; the longest names of hosts make one of 720
 )
 
 type hostsIn struct {

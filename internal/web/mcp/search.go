@@ -74,9 +74,8 @@ func (s *Server) search(ctx context.Context, in searchIn) (*searchOut, error) {
 		return nil, wrong("the query has no word to find; use for example: event loop")
 	case q.Cut:
 		return nil, wrong("the query is longer than %d terms or %d bytes: use fewer words", query.MaxTerms, query.MaxBytes)
-	case in.Offset+limit > deepest:
-		return nil, wrong("offset + limit may be at most %d: add words or a filter such as site: to find other pages", deepest)
 	}
+	limit = min(limit, deepest-in.Offset) // whoever goes on at next_offset keeps the limit
 	var a crawl.SearchAnswer
 	err := s.ask(ctx, func(ctx context.Context, c Crawl) (err error) {
 		a, err = c.Search(ctx, crawl.SearchRequest{Query: in.Query, Offset: in.Offset, Limit: limit})

@@ -109,9 +109,14 @@ func (s *Server) ask(ctx context.Context, do func(context.Context, Crawl) error)
 func partly(err error) (note string, rest error) {
 	var missing *ask.IncompleteError
 	if errors.As(err, &missing) && len(missing.Missing) < missing.Shards {
-		return fmt.Sprintf("%d of %d parts of the crawl do not answer at the moment: this answer is incomplete", len(missing.Missing), missing.Shards), nil
+		return incomplete(missing), nil
 	}
 	return "", err
+}
+
+// incomplete is the note on an answer that lacks shards.
+func incomplete(missing *ask.IncompleteError) string {
+	return fmt.Sprintf("%d of %d parts of the crawl do not answer at the moment: this answer is incomplete", len(missing.Missing), missing.Shards)
 }
 
 // reported is an error as an assistant may see it. Other errors may name files: they go to the log.

@@ -15,6 +15,7 @@ import (
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/query"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/internal/web"
 )
 
@@ -167,7 +168,7 @@ func TestLimits(t *testing.T) {
 		{"search", `{"query": "a", "limit": 50}`, `{"query": "a", "limit": 51}`, "50"},
 		{"search", `{"query": "a", "limit": 1}`, `{"query": "a", "limit": 0}`, "minimum"},
 		{"search", `{"query": "a", "offset": 0}`, `{"query": "a", "offset": -1}`, "minimum"},
-		{"search", `{"query": "a", "offset": 950, "limit": 50}`, `{"query": "a", "offset": 951, "limit": 50}`, "1000"},
+		{"search", `{"query": "a", "offset": 999, "limit": 50}`, `{"query": "a", "offset": 1000, "limit": 50}`, "maximum"},
 		{"search", `{"query": "` + long("a", query.MaxBytes) + `"}`, `{"query": "` + long("a", query.MaxBytes+1) + `"}`, "more than 2048"},
 		{"search", `{"query": "` + strings.Repeat("ü", query.MaxBytes/2) + `"}`, `{"query": "` + strings.Repeat("ü", query.MaxBytes/2+1) + `"}`, "fewer words"},
 		{"search", `{"query": "-a"}`, `{"query": "-a -b"}`, "only excludes words"},
@@ -195,7 +196,7 @@ func TestLimits(t *testing.T) {
 		{"hosts", `{"state": "held"}`, `{"state": "gone"}`, "robots-pending"},
 		{"hosts", `{"filter": "` + long("a", maxFilter) + `"}`, `{"filter": "` + long("a", maxFilter+1) + `"}`, "256"},
 		{"hosts", `{"after": ""}`, `{"after": "anything"}`, "start without it"},
-		{"hosts", `{}`, `{"after": "` + long("a", maxCursor+1) + `"}`, "512"},
+		{"hosts", `{}`, `{"after": "` + long("a", maxCursor+1) + `"}`, "2048"},
 	} {
 		if r := a.call(c.tool, c.good); r.IsError {
 			t.Errorf("%s %.200s: %s", c.tool, c.good, textOf(r))
@@ -205,6 +206,9 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%s %.200s: %s", c.tool, c.bad, why)
 		}
 	}
+	if r := a.call("hosts", `null`); r.IsError {
+		t.Errorf("no arguments: %s", textOf(r))
+	}
 	for _, args := range []string{`[]`, `"a"`, `3`} {
 		if why := a.refused("search", args); !strings.Contains(why, `An example that works: {"query"`) {
 			t.Errorf("%s: %s", args, why)
@@ -212,6 +216,61 @@ func TestLimits(t *testing.T) {
 	}
 	if s, _ := answerOf[searchOut](a, "search", `{"query": "a", "offset": 190}`); s.NextOffset != 0 {
 		t.Errorf("after the last hit it goes on at %d", s.NextOffset)
+	}
+}
+
+// A regression: an assistant that went on at next_offset with the same limit was refused, because
+// the last hits that may be shown are fewer.
+func TestSearchToTheLastHit(t *testing.T) {
+	f := library()
+	var asked []crawl.SearchRequest
+	search := f.search
+	f.search = func(ctx context.Context, r crawl.SearchRequest) (crawl.SearchAnswer, error) {
+		asked = append(asked, r)
+		a, err := search(ctx, r)
+		a.Total = 5000
+		return a, err
+	}
+	a := assistant(t, f)
+	n := 0
+	for offset, calls := 0, 0; calls < 100; calls++ {
+		s, _ := answerOf[searchOut](a, "search", fmt.Sprintf(`{"query": "a", "limit": 30, "offset": %d}`, offset))
+		n += len(s.Hits)
+		if offset = s.NextOffset; offset == 0 {
+			break
+		}
+	}
+	if last := asked[len(asked)-1]; n != deepest || last.Offset+last.Limit != deepest {
+		t.Errorf("%d hits, the last ones by %+v", n, last)
+	}
+}
+
+// A regression: next of hosts with long names was cut, and then it was no cursor any more.
+func TestHostsWithLongNames(t *testing.T) {
+	f := library()
+	name := func(i int) string {
+		return fmt.Sprintf("%03d.", i) + strings.Repeat(strings.Repeat("a", 61)+".", 3) + strings.Repeat("b", 61)
+	}
+	f.hosts = func(q crawl.HostsQuery) (crawl.Paged[crawl.HostRow], error) {
+		m, err := questions.NewMerger(q.Bounds(), questions.HostsPage.Sorts)
+		if err != nil {
+			return crawl.Paged[crawl.HostRow]{}, err
+		}
+		top, err := questions.HostsPage.Top(q)
+		if err != nil {
+			return crawl.Paged[crawl.HostRow]{}, err
+		}
+		for i := range 5 {
+			top.Add(crawl.HostRow{Host: name(i)})
+		}
+		err = top.Send(0, questions.Sum{}, func(p questions.Part[crawl.HostRow]) error { m.Add(p); return nil })
+		return m.Page(), err
+	}
+	a := assistant(t, f)
+	first, _ := answerOf[hostsOut](a, "hosts", `{"limit": 3}`)
+	rest, _ := answerOf[hostsOut](a, "hosts", `{"limit": 3, "after": "`+first.Next+`"}`)
+	if len(rest.Hosts) != 2 || rest.Hosts[0].Host != name(3) || len(name(3)) < 248 {
+		t.Errorf("after three hosts come %+v", rest.Hosts)
 	}
 }
 
@@ -272,6 +331,12 @@ func TestErrors(t *testing.T) {
 		t.Errorf("partly: %s", text)
 	}
 	if s, text := answerOf[datasetsOut](a, "datasets", `{}`); len(s.Datasets) != 1 || !strings.Contains(text, note) {
+		t.Errorf("partly: %s", text)
+	}
+	// The only shard fell silent in the middle of its answer.
+	missing = &ask.IncompleteError{Question: "datasets", Missing: []int{0}, Shards: 1}
+	const all = "Note: 1 of 1 parts of the crawl do not answer"
+	if s, text := answerOf[datasetsOut](a, "datasets", `{}`); len(s.Datasets) != 1 || !strings.Contains(text, all) {
 		t.Errorf("partly: %s", text)
 	}
 }
