@@ -25,7 +25,7 @@ func button(w http.ResponseWriter, r *http.Request, p page) {
 		fmt.Fprintf(w, "<!DOCTYPE html>\n<title>RUP</title>\n<p>%s\n", html.EscapeString(text))
 	}
 	switch r.Method {
-	case http.MethodGet:
+	case http.MethodGet, http.MethodHead:
 		show(p.ask)
 		fmt.Fprintf(w, "<form method=post>\n<input type=hidden name=token value=\"%s\">\n<button>Yes</button>\n</form>\n", html.EscapeString(token))
 	case http.MethodPost:
@@ -41,7 +41,7 @@ func button(w http.ResponseWriter, r *http.Request, p page) {
 			show(p.yes)
 		}
 	default:
-		w.Header().Set("Allow", "GET, POST")
+		w.Header().Set("Allow", "GET, HEAD, POST")
 		w.WriteHeader(http.StatusMethodNotAllowed)
 	}
 }
