@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/curtsy/curtsy/pkg/rup"
 )
 
@@ -26,6 +28,10 @@ const (
 	bodyWithin = 10 * time.Second // for receiving a body
 	waitAtMost = 5 * time.Second  // for waiting until fewer than maxRequests are answered
 	maxBody    = 1 << 20          // bytes of a body; more than rup reads
+	// Bytes of answers that wait for their clients to read them: eight of the longest.
+	maxUnsent = 64 << 20
+	// An answer of so many bytes does not count, because the kernel takes it at once.
+	unsentFree = 16 << 10
 )
 
 // handler serves /rupinfo.txt, the CGI URL, and the pages below it.
@@ -37,6 +43,7 @@ func handler(s http.Handler, info http.HandlerFunc, cgi *url.URL, pages map[stri
 		mux.Handle(pagePath(cgi, name), page)
 	}
 	slots, peers := make(chan struct{}, maxRequests), newPeers(maxPerPeer)
+	unsent := semaphore.NewWeighted(maxUnsent)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		counted := &statusWriter{ResponseWriter: w, status: http.StatusOK}
 		defer func() { count(counted.status) }()
@@ -51,14 +58,39 @@ func handler(s http.Handler, info http.HandlerFunc, cgi *url.URL, pages map[stri
 		}
 		select {
 		case slots <- struct{}{}:
-			defer func() { <-slots }()
-			mux.ServeHTTP(counted, r)
+			answer := &made{header: w.Header(), status: http.StatusOK}
+			func() {
+				defer func() { <-slots }()
+				mux.ServeHTTP(answer, r)
+			}()
+			if n := int64(answer.body.Len()); n > unsentFree {
+				if !unsent.TryAcquire(n) {
+					clear(answer.header)
+					busy(counted, "too many clients have not read their answers yet; please try again later")
+					return
+				}
+				defer unsent.Release(n)
+			}
+			counted.WriteHeader(answer.status)
+			_, _ = counted.Write(answer.body.Bytes()) // the client may have gone
 		case <-time.After(waitAtMost):
 			busy(counted, "too many requests at the same time; please try again later")
 		case <-r.Context().Done():
 		}
 	})
 }
+
+// made is an answer in memory. It is sent when it is complete, so that a client that reads slowly
+// does not occupy one of the maxRequests.
+type made struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (m *made) Header() http.Header         { return m.header }
+func (m *made) WriteHeader(status int)      { m.status = status }
+func (m *made) Write(b []byte) (int, error) { return m.body.Write(b) }
 
 func busy(w http.ResponseWriter, why string) {
 	w.Header().Set("Retry-After", "60")
