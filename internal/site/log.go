@@ -3,6 +3,7 @@ package site
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"time"
 
@@ -34,6 +35,42 @@ func position(at uint64) []byte { return binary.BigEndian.AppendUint64(nil, at) 
 func end(tx *bolt.Tx) []byte {
 	last, _ := tx.Bucket(bucketLog).Cursor().Last()
 	return bytes.Clone(last)
+}
+
+// aheadInLog reports whether the log has lines of a time after most.
+func aheadInLog(tx *bolt.Tx, most time.Time) bool {
+	last := end(tx)
+	return last != nil && binary.BigEndian.Uint64(last) > uint64(most.UnixNano())
+}
+
+// setLogBack gives all lines of a later time than now the time now, and moves the positions of the
+// reports to robots with them. The order stays, because the numbers of the lines stay.
+func setLogBack(tx *bolt.Tx, now time.Time) error {
+	at := uint64(now.UnixNano())
+	moved := func(k []byte) []byte {
+		if len(k) < 8 || binary.BigEndian.Uint64(k) <= at {
+			return k
+		}
+		return append(position(at), k[8:]...)
+	}
+	type line struct{ k, v []byte }
+	var later []line
+	b := tx.Bucket(bucketLog)
+	c := b.Cursor()
+	for k, v := c.Seek(position(at + 1)); k != nil; k, v = c.Next() {
+		later = append(later, line{bytes.Clone(k), bytes.Clone(v)})
+	}
+	for _, l := range later {
+		if err := errors.Join(b.Delete(l.k), b.Put(moved(l.k), l.v)); err != nil {
+			return err
+		}
+	}
+	return amend(tx.Bucket(bucketProgress), func(p *progress) bool {
+		to := moved(p.Since)
+		was := !bytes.Equal(to, p.Since)
+		p.Since = to
+		return was
+	})
 }
 
 // change is the net effect of a path's lines.

@@ -188,6 +188,7 @@ func (m *mailer) setBack() error {
 	late := func(l queuedMail) bool { return ahead(l.Created) || l.Next.After(now.Add(longPause+clockSlack)) }
 	found := false
 	err := m.db.View(func(tx *bolt.Tx) error {
+		found = aheadInLog(tx, now.Add(clockSlack))
 		return errors.Join(
 			each(tx.Bucket(bucketProgress), func(_ []byte, p progress) error { found = found || ahead(p.Last); return nil }),
 			each(tx.Bucket(bucketRobots), func(_ []byte, r rup.Registration) error { found = found || ahead(r.Asked); return nil }),
@@ -199,6 +200,7 @@ func (m *mailer) setBack() error {
 	m.log.Warn("the clock was set back: everything planned by the old time now counts from the new time")
 	return m.db.Update(func(tx *bolt.Tx) error {
 		return errors.Join(
+			setLogBack(tx, now),
 			amend(tx.Bucket(bucketProgress), func(p *progress) bool {
 				was := ahead(p.Last)
 				if was {

@@ -186,6 +186,39 @@ func TestClockSetBack(t *testing.T) {
 	})
 }
 
+// A regression: changes that were noticed while the clock was ahead kept their times, and so did
+// all later ones. Until that time, strangers were told of all of them however short the span was,
+// and none was ever purged.
+func TestClockSetBackInTheLog(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := newOffice(t)
+		defer o.db.Close()
+		now := time.Now()
+		o.rootOf.commit(now, finding{rel: "a", file: fileOf("1")})
+		o.register(rup.Registration{ID: "A", Email: "a@x.example", Latency: daily})
+		o.rootOf.commit(now.Add(clockSlack), finding{rel: "b", file: fileOf("1")})
+		o.rootOf.commit(now.Add(400*day), finding{rel: "c", file: fileOf("1")})
+		o.register(rup.Registration{ID: "B", Email: "b@x.example", Latency: daily})
+		o.rootOf.commit(now.Add(401*day), finding{rel: "d", file: fileOf("1")}, finding{rel: "e", file: fileOf("1")})
+		o.work(day + time.Hour)
+		if got := fmt.Sprint(o.lines()); got != "[N a N b N c N d N e]" {
+			t.Errorf("the log: %s", got)
+		}
+		date := now.UTC().Format(time.DateOnly)
+		o.wantSent("24h0m0s a@x.example 1 New["+date+"]: b, c, d, e", "24h0m0s b@x.example 1 New["+date+"]: d, e")
+		o.rootOf.commit(time.Now(), finding{rel: "f", file: fileOf("1")})
+		var recent []string
+		o.must(o.m.reports.Changes(t.Context(), time.Now().Add(-time.Hour), func(e rup.Entry) error {
+			recent = append(recent, e.URL)
+			return nil
+		}))
+		if want := []string{"http://www.example.org/f"}; !slices.Equal(recent, want) {
+			t.Errorf("the changes of the last hour are %q, want %q", recent, want)
+		}
+	})
+}
+
 // A mail that the relay defers is sent later, in order, with increasing pauses. After five days it
 // is given up, together with its number.
 func TestRetries(t *testing.T) {
