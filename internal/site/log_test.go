@@ -194,6 +194,12 @@ func TestLogTimeAndPurge(t *testing.T) {
 		if got := fmt.Sprint(r.lines()); got != "[N c]" {
 			t.Errorf("after its report: %s", got)
 		}
+		// A regression: a machine without a clock begins in 1970.
+		r.must(r.db.Update(func(tx *bolt.Tx) error { return tx.Bucket(bucketProgress).Delete([]byte("slow")) }))
+		keep(time.Unix(60, 0))
+		if got := fmt.Sprint(r.lines()); got != "[N c]" {
+			t.Errorf("before the machine knows the time: %s", got)
+		}
 	})
 }
 

@@ -104,7 +104,8 @@ func entriesSince(tx *bolt.Tx, since []byte, most int, list listing) (entries []
 // keepFrom returns the position before which the log is no longer needed: queries reach back for
 // span, and every robot's next report reaches back to its previous one.
 func keepFrom(tx *bolt.Tx, now time.Time, span time.Duration) ([]byte, error) {
-	from := position(uint64(now.Add(-span).UnixNano()))
+	// A machine without a clock of its own begins in 1970, and must not purge everything.
+	from := position(uint64(max(now.Add(-span).UnixNano(), 0)))
 	err := each(tx.Bucket(bucketProgress), func(_ []byte, p progress) error {
 		if bytes.Compare(p.Since, from) < 0 {
 			from = p.Since
