@@ -85,8 +85,11 @@ func (c *confirmations) answer(token string) (found bool, err error) {
 		found, reg.Pending = true, false
 		return regs.Put(reg)
 	})
-	if found && err == nil && c.log != nil {
-		c.log.Info("an address was confirmed", "registration", id)
+	if found && err == nil {
+		c.wake() // a report may be due already
+		if c.log != nil {
+			c.log.Info("an address was confirmed", "registration", id)
+		}
 	}
 	return found && err == nil, err
 }

@@ -196,7 +196,6 @@ func TestConfirm(t *testing.T) {
 			t.Errorf("confirm: %d %s", code, body)
 		}
 	}
-	r.s.poke()
 	r.until("a report is mailed", func() bool { return len(r.relay.got()) == 2 })
 	if n := string(r.relay.got()[1].raw); !strings.Contains(n, "Subject: RUP report 1 of http://www.site.example/") {
 		t.Errorf("the report: %s", n)
@@ -268,6 +267,35 @@ func TestSilentPosts(t *testing.T) {
 		c.Close()
 	}
 	r.until("the places are given back", func() bool { return info("2001:db8::ffff") == http.StatusOK })
+}
+
+// The documentation names the values of the labels that are counted.
+func TestMetricsAreDocumented(t *testing.T) {
+	t.Parallel()
+	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "rupd.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := newOffice(t)
+	o.register(rup.Registration{ID: "A", Email: "a@x.example", Latency: daily})
+	now := time.Now()
+	for _, c := range []struct {
+		id   string
+		age  time.Duration
+		sent error
+	}{
+		{"A", 0, nil}, {"A", 0, errAddress}, {"A", 0, errRelay}, {"A", 2 * mailLife, errRelay}, {"gone", 0, nil},
+	} {
+		o.must(o.db.Update(func(tx *bolt.Tx) error {
+			w := &waiting{queuedMail: queuedMail{ID: c.id, Created: now.Add(-c.age)}, key: []byte("k")}
+			result, err := settle(tx, now, w, c.sent)
+			_, row, _ := strings.Cut(string(doc), "`curtsy_rupd_mails_total` by `result`")
+			if row, _, _ = strings.Cut(row, "\n"); !strings.Contains(row, "`"+result+"`") {
+				t.Errorf("the result %q is not in docs/rupd.md: %s", result, row)
+			}
+			return err
+		}))
+	}
 }
 
 func officeID(o *office) string {
