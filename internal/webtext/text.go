@@ -30,7 +30,7 @@ func Clean(s string) string {
 			return ' '
 		case r == 0x200c || r == 0x200d: // joiners of Persian, Hindi and emoji
 			return r
-		case unicode.Is(unicode.Prepended_Concatenation_Mark, r): // in Cf, but signs of Arabic and others
+		case unicode.Is(unicode.Prepended_Concatenation_Mark, r): // signs of Arabic, in Cf
 			return r
 		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r):
 			return -1

@@ -18,7 +18,7 @@ func TestClean(t *testing.T) {
 		"z" + strings.Repeat("\u0301", 90): "z" + strings.Repeat("\u0301", MaxPiled),
 		"a\xffb":                           "a\ufffdb",
 		"\ufeffa\u00ad":                    "a",
-		"\u06dd\u0662 \u0601\u0661":        "\u06dd\u0662 \u0601\u0661", // a verse's end and a year's sign have numbers in them
+		"\u06dd\u0662 \u0601\u0661":        "\u06dd\u0662 \u0601\u0661", // signs around numbers
 	} {
 		if got := Clean(s); got != want {
 			t.Errorf("Clean(%q) = %q, want %q", s, got, want)

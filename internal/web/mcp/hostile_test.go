@@ -97,7 +97,7 @@ func TestVisible(t *testing.T) {
 		"\u200d\u200cab\u200c\u200dc \u200cd":       "ab\u200cc d",
 		"tag" + hidden + "ged":                      "tagged",
 		"vs\ufe0f\U000e0100":                        "vs",
-		"\u06dd\u0662":                              "\u06dd\u0662", // the end of a verse, with its number in it
+		"\u06dd\u0662":                              "\u06dd\u0662", // a verse ends
 		"cafe\u0301":                                "cafe\u0301",
 		"":                                          "",
 	} {

@@ -63,7 +63,7 @@ func visible(s string) string {
 			return r
 		case unicode.IsControl(r) && !unicode.IsSpace(r):
 			return -1
-		case unicode.Is(unicode.Prepended_Concatenation_Mark, r): // in Cf, but signs of Arabic and others
+		case unicode.Is(unicode.Prepended_Concatenation_Mark, r): // signs of Arabic, in Cf
 		case unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point, unicode.Noncharacter_Code_Point, unicode.Cf):
 			return -1
 		}
