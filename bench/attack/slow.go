@@ -24,7 +24,7 @@ func slow(ctx context.Context, r *Rig, name func(i int) string) (Row, error) {
 	c := Crawl{Args: []string{"--visits", "64"}, Evil: http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		select {
 		case <-q.Context().Done():
-		case <-time.After(20 * time.Second):
+		case <-time.After(29 * time.Second):
 		}
 		http.NotFound(w, q)
 	})}

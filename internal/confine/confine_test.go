@@ -27,6 +27,13 @@ func TestMain(m *testing.M) {
 
 // child prints what it could do after it has given everything up.
 func child(what string) {
+	parent := os.Getppid()
+	if what == "reading" {
+		confine.BeforeExec(1<<40, 3*time.Second)
+		reach(parent)
+		fmt.Println("done")
+		return
+	}
 	missing := confine.Process(64<<20, 3*time.Second)
 	confine.Allow(time.Second)
 	fmt.Println("missing", missing)
@@ -44,6 +51,7 @@ func child(what string) {
 		if _, err := os.StartProcess("/bin/true", []string{"true"}, &os.ProcAttr{}); err == nil {
 			fmt.Println("it starts processes")
 		}
+		reach(parent)
 		if os.Getpid() != os.Getppid() {
 			fmt.Println("done")
 		}
@@ -65,21 +73,7 @@ func child(what string) {
 }
 
 func TestProcess(t *testing.T) {
-	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
-		t.Skip("only Linux on amd64 and arm64 limits all of it")
-	}
-	if testaid.RaceDetector {
-		t.Skip("the race detector needs more memory than the limit")
-	}
-	run := func(what string) (string, int) {
-		cmd := exec.Command(confine.Self())
-		cmd.Env = []string{childEnv + "=" + what}
-		out, err := cmd.Output()
-		if cmd.ProcessState == nil {
-			t.Fatal(err)
-		}
-		return string(out), cmd.ProcessState.ExitCode()
-	}
+	run := confined(t)
 	if out, code := run("try"); out != "missing []\ndone\n" || code != 0 {
 		t.Errorf("exit code %d, %q", code, out)
 	}
@@ -88,5 +82,32 @@ func TestProcess(t *testing.T) {
 	}
 	if out, code := run("grow"); out != "missing []\n" || code == 0 {
 		t.Errorf("a gigabyte: exit code %d, %q", code, out)
+	}
+}
+
+// What takes the place of a child, pdftotext, reads files, but it reaches no other process either.
+func TestBeforeExec(t *testing.T) {
+	if out, code := confined(t)("reading"); out != "done\n" || code != 0 {
+		t.Errorf("exit code %d, %q", code, out)
+	}
+}
+
+// confined runs this test binary as a child, and returns what it prints and its exit code.
+func confined(t *testing.T) func(what string) (string, int) {
+	t.Helper()
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
+		t.Skip("only Linux on amd64 and arm64 limits all of it")
+	}
+	if testaid.RaceDetector {
+		t.Skip("the race detector needs more memory than the limit")
+	}
+	return func(what string) (string, int) {
+		cmd := exec.Command(confine.Self())
+		cmd.Env = []string{childEnv + "=" + what}
+		out, err := cmd.Output()
+		if cmd.ProcessState == nil {
+			t.Fatal(err)
+		}
+		return string(out), cmd.ProcessState.ExitCode()
 	}
 }
