@@ -117,7 +117,7 @@ func run(ctx context.Context, s settings, w io.Writer) (err error) {
 			row.Because = "**hurt**: " + row.Because
 			hurt = append(hurt, a.Name)
 		default:
-			row.Because = "held: " + row.Because
+			row.Because = strings.TrimSuffix("held: "+row.Because, ": ")
 		}
 		t := row.Took
 		fmt.Fprintf(w, "| %s | %s | %d | %.1f | %.1f s | %d | %d | %s | %s |\n", a.Name, a.What, t.Connections, float64(t.Bytes)/1e6,
