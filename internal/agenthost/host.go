@@ -81,9 +81,13 @@ const (
 	receiveModule = 10 * time.Minute
 )
 
+// MaxConns is how many connections a Host serves at the same time. A listener should not accept
+// more (fair.Listener): further ones are refused.
+const MaxConns = 64
+
 // Run answers requests until ctx ends. Close then ends the robots that still run.
 func (h *Host) Run(ctx context.Context, l net.Listener) error {
-	server := &atp.Server{Handler: h, MaxBody: mobile.MaxBody, Receive: receiveTicket, Log: h.log}
+	server := &atp.Server{Handler: h, MaxBody: mobile.MaxBody, Receive: receiveTicket, Conns: MaxConns, Log: h.log}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return server.Serve(ctx, l) })
 	g.Go(func() error {

@@ -10,6 +10,7 @@ import (
 	"github.com/mattn/go-isatty"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/disk"
 )
 
 // Common are the settings that every command has.
@@ -44,7 +45,7 @@ func (c Common) Logger(stderr io.Writer) *slog.Logger {
 	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
 		level = slog.LevelInfo // AutoLevel; check refuses all others
 	}
-	opts := &slog.HandlerOptions{Level: level}
+	opts := &slog.HandlerOptions{Level: level, ReplaceAttr: explained}
 	var h slog.Handler = slog.NewJSONHandler(stderr, opts)
 	if c.LogFormat == "text" || c.LogFormat == "auto" && Terminal(stderr) {
 		h = slog.NewTextHandler(stderr, opts)
@@ -54,6 +55,14 @@ func (c Common) Logger(stderr io.Writer) *slog.Logger {
 	log.SetFlags(0)
 	log.SetOutput(slog.NewLogLogger(h, slog.LevelDebug).Writer())
 	return slog.New(h)
+}
+
+// explained adds to an error in a log what to do about it.
+func explained(_ []string, a slog.Attr) slog.Attr {
+	if err, ok := a.Value.Any().(error); ok {
+		a.Value = slog.AnyValue(disk.Explain(err))
+	}
+	return a
 }
 
 // Terminal reports whether w is a terminal. A w with a method Terminal decides itself.

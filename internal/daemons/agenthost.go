@@ -12,6 +12,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/agenthost"
 	"github.com/curtsy/curtsy/internal/config"
+	"github.com/curtsy/curtsy/internal/fair"
 	"github.com/curtsy/curtsy/internal/identity"
 	"github.com/curtsy/curtsy/internal/mobile"
 	"github.com/curtsy/curtsy/internal/service"
@@ -138,6 +139,7 @@ func serveAgenthost(ctx context.Context, cfg *config.Agenthost, stderr io.Writer
 		return err
 	}
 	serving := l.Addr().String()
+	l = fair.Listener(l, fair.ListenerOptions{Most: agenthost.MaxConns, Log: o.Log})
 	secure, err := cfg.TLS()
 	if err != nil {
 		return errors.Join(err, l.Close())

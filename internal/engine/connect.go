@@ -10,6 +10,7 @@ import (
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/control"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/fair"
 	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/service"
 	"github.com/curtsy/curtsy/pkg/queue"
@@ -30,7 +31,7 @@ func (e *Engine) connect(ctx context.Context) (err error) {
 				return err
 			}
 		}
-		e.srv, err = embedded.Start(embedded.Options{Dir: natsDir(e.o.Dir), Listen: "127.0.0.1:0", Log: e.o.Log})
+		e.srv, err = embedded.Start(embedded.Options{Dir: natsDir(e.o.Dir), Listen: "127.0.0.1:0", MaxConns: fair.Process().Most(), Log: e.o.Log})
 		if err != nil {
 			return err
 		}

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/curtsy/curtsy/internal/fair"
 )
 
 // portsTried is how many ports Listen tries, beginning with the given one.
@@ -37,7 +39,7 @@ func Listen(addr string, log *slog.Logger) (*Server, error) {
 	for p := first; ; p++ {
 		ln, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(p)))
 		if err == nil {
-			return &Server{ln: ln, log: log}, nil
+			return &Server{ln: fair.Listener(ln, fair.ListenerOptions{Log: log}), log: log}, nil
 		}
 		if first == 0 || p == first+portsTried-1 || p == 65535 || !errors.Is(err, syscall.EADDRINUSE) {
 			return nil, fmt.Errorf("listen on %s: %w", addr, err)
@@ -91,13 +93,32 @@ func (s *Server) Guarded(h http.Handler) http.Handler {
 	})
 }
 
+// How long a client may take to send the body of a request, and to receive the answer from the
+// beginning of the request on. A handler may set other deadlines.
+const (
+	bodyWithin   = 30 * time.Second
+	answerWithin = 2 * time.Minute
+)
+
+// timely limits the time for the body of a request. http.Server.ReadTimeout cannot, because it
+// would also end the context of a request without a body whose answer takes long.
+func timely(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength != 0 { // -1: it is not known
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyWithin))
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
 // Run serves h until ctx ends. The contexts of requests end with it too.
 func (s *Server) Run(ctx context.Context, h http.Handler) error {
 	srv := &http.Server{
-		Handler:           h,
+		Handler:           timely(h),
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		TLSConfig:         s.secure,
 		ReadHeaderTimeout: 10 * time.Second,
+		WriteTimeout:      answerWithin,
 		IdleTimeout:       time.Minute,
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),

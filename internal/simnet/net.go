@@ -101,6 +101,11 @@ func parse(network, address string) (netip.AddrPort, error) {
 // same errors: connection refused where nobody listens, and the context's error where the address
 // is cut off.
 func (n *Net) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	return n.DialFrom(ctx, netip.Addr{}, network, address)
+}
+
+// DialFrom is Dial from a machine with another address than the listener's.
+func (n *Net) DialFrom(ctx context.Context, from netip.Addr, network, address string) (net.Conn, error) {
 	at, err := parse(network, address)
 	if err != nil {
 		return nil, &net.OpError{Op: "dial", Net: network, Err: err}
@@ -131,7 +136,10 @@ func (n *Net) Dial(ctx context.Context, network, address string) (net.Conn, erro
 	if l == nil || f != nil && f.refused {
 		return nil, refused
 	}
-	me := net.TCPAddrFromAddrPort(netip.AddrPortFrom(at.Addr(), n.nextPort()))
+	if !from.IsValid() {
+		from = at.Addr()
+	}
+	me := net.TCPAddrFromAddrPort(netip.AddrPortFrom(from, n.nextPort()))
 	client, server := n.pair(at, me, to)
 	select {
 	case l.queue <- server:

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/curtsy/curtsy/internal/boltfile"
+	"github.com/curtsy/curtsy/internal/fair"
 )
 
 // purgeEvery is how often log lines are deleted that can no longer be requested.
@@ -60,6 +61,7 @@ func (s *Site) open() (err error) {
 	if s.listener, err = net.Listen("tcp", s.p.Serve); err != nil {
 		return fmt.Errorf("serve: %w; use another address, for example 127.0.0.1:7870", err)
 	}
+	s.listener = fair.Listener(s.listener, fair.ListenerOptions{Log: s.p.Log})
 	return s.assemble()
 }
 

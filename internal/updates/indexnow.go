@@ -11,7 +11,6 @@ import (
 	"mime"
 	"net"
 	"net/http"
-	"net/netip"
 	"strconv"
 	"time"
 
@@ -19,6 +18,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/fair"
 	"github.com/curtsy/curtsy/internal/indexnow"
 )
 
@@ -48,7 +48,7 @@ type IndexNow struct {
 	taken  *prometheus.CounterVec
 
 	all, size *rate.Limiter // of requests, and of the bytes of their URLs
-	peers     *limiters[netip.Prefix]
+	peers     *limiters[fair.Party]
 	large     chan struct{} // has a token for each large body in memory
 	reading   chan struct{} // has a token for each body that is being parsed
 }
@@ -57,7 +57,7 @@ type IndexNow struct {
 // may be nil.
 func NewIndexNow(shards int, append func(ctx context.Context, shard int, event []byte) error, reg prometheus.Registerer, log *slog.Logger) (*IndexNow, error) {
 	x := &IndexNow{shards: shards, append: append, log: log, all: rate.NewLimiter(allRate, allBurst), size: rate.NewLimiter(byteRate, byteBurst), large: make(chan struct{}, maxLarge), reading: make(chan struct{}, maxReading),
-		peers: newLimiters[netip.Prefix](peerRate, peerBurst, maxPeers), taken: prometheus.NewCounterVec(prometheus.CounterOpts{
+		peers: newLimiters[fair.Party](peerRate, peerBurst, maxPeers), taken: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "curtsy_updates_indexnow_total", Help: "IndexNow submissions by outcome.",
 		}, []string{"outcome"})}
 	if reg != nil {
@@ -86,7 +86,7 @@ func (x *IndexNow) serve(w http.ResponseWriter, r *http.Request) (status int, wh
 	if r.URL.Path != IndexNowPath {
 		return http.StatusNotFound, "submissions are accepted at " + IndexNowPath
 	}
-	if who := peer(r.RemoteAddr); !beside(who) && !x.peers.allow(who) || !x.all.Allow() {
+	if who := fair.AddrOf(r.RemoteAddr); !fair.Ours(who) && !x.peers.allow(fair.BlockOf(who)) || !x.all.Allow() {
 		return http.StatusTooManyRequests, "too many submissions; send many URLs in one submission"
 	}
 	var s indexnow.Submission
@@ -161,22 +161,13 @@ func (x *IndexNow) take(ctx context.Context, s *indexnow.Submission) error {
 	return nil
 }
 
-// peer returns what counts as one peer.
-func peer(addr string) netip.Prefix {
-	a, err := netip.ParseAddrPort(addr)
-	if err != nil {
-		return netip.Prefix{}
-	}
-	return peerOf(net.TCPAddrFromAddrPort(a))
-}
-
 // Serve accepts submissions at a listener until ctx ends.
 func (x *IndexNow) Serve(ctx context.Context, ln net.Listener) error {
 	srv := &http.Server{Handler: x, ReadTimeout: time.Minute, ReadHeaderTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute,
 		MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(x.log.Handler(), slog.LevelDebug)}
 	stop := context.AfterFunc(ctx, func() { _ = srv.Close() })
 	defer stop()
-	if err := srv.Serve(fair(ln)); ctx.Err() == nil {
+	if err := srv.Serve(limited(ln, nil, x.log)); ctx.Err() == nil {
 		return err
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/fair"
 )
 
 func indexNow(t *testing.T, fail error) (x *IndexNow, logged func() []crawl.IndexNow) {
@@ -197,7 +198,7 @@ func TestIndexNowLimits(t *testing.T) {
 		t.Errorf("%d accepted, %d URLs in %d messages", accepted, urls, len(logged()))
 	}
 	for i := range maxPeers + 10 {
-		x.peers.allow(peer(fmt.Sprintf("10.%d.%d.1:1", i/256, i%256)))
+		x.peers.allow(fair.BlockOf(fair.AddrOf(fmt.Sprintf("10.%d.%d.1:1", i/256, i%256))))
 	}
 	if len(x.peers.by) > maxPeers {
 		t.Errorf("%d peers are remembered", len(x.peers.by))

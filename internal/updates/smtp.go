@@ -56,7 +56,7 @@ func (l *Listener) Serve(ctx context.Context, ln net.Listener) error {
 	srv.ReadTimeout, srv.WriteTimeout = idle, idle
 	srv.ErrorLog = slog.NewLogLogger(l.log.Handler(), slog.LevelDebug)
 	stop := context.AfterFunc(ctx, func() { srv.Close() })
-	err := srv.Serve(newConnLimiter(ln))
+	err := srv.Serve(newGuests(ln, l.log))
 	if !stop() {
 		return nil // ctx ended
 	}
@@ -69,7 +69,7 @@ type session struct {
 	ctx context.Context
 	to  []string
 
-	guest *guest // its connection; nil: it did not come through a connLimiter
+	guest *guest // its connection; nil: it did not come through guests
 }
 
 func (s *session) Reset()        { s.to = nil }

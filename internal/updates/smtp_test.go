@@ -7,6 +7,7 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/netip"
 	"net/smtp"
@@ -189,7 +190,7 @@ func TestConnLimiter(t *testing.T) {
 		}
 		defer ln.Close()
 		book := &peerListener{Listener: ln}
-		d := newConnLimiter(book)
+		d := newGuests(book, slog.New(slog.DiscardHandler))
 		come := func(address string) (inside net.Conn, reply string) {
 			t.Helper()
 			book.mu.Lock()

@@ -237,7 +237,7 @@ func (x *WebSub) Serve(ctx context.Context, ln net.Listener) error {
 		MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(x.log.Handler(), slog.LevelDebug)}
 	stop := context.AfterFunc(ctx, func() { _ = srv.Close() })
 	defer stop()
-	if err := srv.Serve(fair(ln)); ctx.Err() == nil {
+	if err := srv.Serve(limited(ln, nil, x.log)); ctx.Err() == nil {
 		return err
 	}
 	return nil

@@ -14,7 +14,7 @@ import (
 var ErrUnreadable = errors.New("unreadable")
 
 // notTheFile are errors of opening a file that do not mean that the file is damaged.
-var notTheFile = []error{berrors.ErrTimeout, ErrFormat, os.ErrPermission, syscall.ENOSPC, syscall.EDQUOT}
+var notTheFile = []error{berrors.ErrTimeout, ErrFormat, os.ErrPermission, syscall.ENOSPC, syscall.EDQUOT, syscall.EMFILE, syscall.ENFILE}
 
 // Damaged wraps err in ErrUnreadable if the file itself is the cause.
 func Damaged(err error) error {

@@ -58,6 +58,10 @@ type Options struct {
 	// MaxStore is how many bytes all streams together may reserve. 0 means the free space of the
 	// file system minus a reserve of max(1 GiB, 5 %); on a small disk, half of the free space.
 	MaxStore int64
+	// MaxConns is how many clients may be connected at the same time, those in this process
+	// included. Each client at the listener costs the process a file; one that presents no password
+	// is disconnected after two seconds. 0 means 65,536.
+	MaxConns int
 	Log      *slog.Logger // nil: slog.Default()
 }
 
@@ -67,7 +71,7 @@ type Server struct {
 	lock   *os.File
 	bootID string
 	clean  bool
-	broken chan struct{} // see heal; capacity 1
+	broken chan string // see heal; capacity 1
 	quit   context.CancelFunc
 	healer sync.WaitGroup
 	url    string // of the listener; empty if there is none
@@ -104,7 +108,7 @@ func Start(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("embedded NATS in %s: %w: stop it first, or use another data directory", o.Dir, err)
 	}
-	s := &Server{opts: o, lock: lock, broken: make(chan struct{}, 1), busy: make(chan struct{}, 1), pipes: make(map[*pipe]struct{})}
+	s := &Server{opts: o, lock: lock, broken: make(chan string, 1), busy: make(chan struct{}, 1), pipes: make(map[*pipe]struct{})}
 	if s.opts.MaxStore == 0 {
 		s.opts.MaxStore, err = roomFor(o.Dir)
 	}
@@ -143,6 +147,7 @@ func (s *Server) run() (*server.Server, error) {
 		Host:               host,
 		Port:               port,
 		DontListen:         o.Listen == "",
+		MaxConn:            o.MaxConns,
 		Username:           o.User,
 		Password:           o.Password,
 		JetStream:          true,

@@ -12,8 +12,8 @@ import (
 // because the server continues without a stream that it cannot read and only logs that.
 type logger struct {
 	log    *slog.Logger
-	fatal  chan string   // the first fatal message; capacity 1
-	broken chan struct{} // receives a value when a failed write has ended a stream; capacity 1
+	fatal  chan string // the first fatal message; capacity 1
+	broken chan string // receives the message when a failed write has ended a stream; capacity 1
 
 	mu       sync.Mutex // guards the fields below
 	started  bool
@@ -57,7 +57,7 @@ func (l *logger) trouble(level slog.Level, what string) {
 	l.mu.Unlock()
 	if isBroken(what) {
 		select {
-		case l.broken <- struct{}{}:
+		case l.broken <- what:
 		default:
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"github.com/curtsy/curtsy/internal/simnet"
 
 	"log/slog"
+	"strings"
 	"testing"
 )
 
@@ -21,10 +22,23 @@ func TestBroken(t *testing.T) {
 		"127.0.0.1:1234 - cid:5 - maximum payload violation":                                             false,
 		"JetStream resource limits exceeded for server":                                                  false,
 	} {
-		l := &logger{log: slog.New(slog.DiscardHandler), broken: make(chan struct{}, 1)}
+		l := &logger{log: slog.New(slog.DiscardHandler), broken: make(chan string, 1)}
 		l.Errorf("%s", what)
 		if got := len(l.broken) == 1; got != want {
 			t.Errorf("%q: broken %v, want %v", what, got, want)
+		}
+	}
+}
+
+// What is missing is space or files, and the message says which.
+func TestRemedy(t *testing.T) {
+	for what, want := range map[string]string{
+		"Filestore [S] Critical write error: no space left on device":                                 "the disk refuses writes",
+		"JetStream stream '$G > S' critical write error: open x/1.blk: too many open files":           "ulimit -n",
+		"JetStream stream '$G > S' critical write error: open x/1.blk: too many open files in system": "ulimit -n",
+	} {
+		if got := remedy(what); !strings.Contains(got, want) {
+			t.Errorf("%q: %s", what, got)
 		}
 	}
 }
@@ -35,7 +49,7 @@ func TestRestartForgetsTheOldServer(t *testing.T) {
 		s := start(t, Options{Dir: t.TempDir()})
 		s.quit()
 		s.healer.Wait()
-		s.broken <- struct{}{}
+		s.broken <- "critical write error"
 		if err := s.Restart(); err != nil {
 			t.Fatal(err)
 		}

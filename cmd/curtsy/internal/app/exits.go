@@ -9,6 +9,7 @@ import (
 	"github.com/curtsy/curtsy/cmd/curtsy/internal/term"
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/config"
+	"github.com/curtsy/curtsy/internal/disk"
 )
 
 // Exit codes of every command. cli.Codes explains them to people.
@@ -79,6 +80,6 @@ func (a *App) exitCode(ctx context.Context, err error) int {
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		return ExitInterrupted
 	}
-	fmt.Fprintln(a.Stderr, "curtsy:", strings.TrimRight(err.Error(), "\n"))
+	fmt.Fprintln(a.Stderr, "curtsy:", strings.TrimRight(disk.Explain(err).Error(), "\n"))
 	return code
 }

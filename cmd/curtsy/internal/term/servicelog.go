@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/config"
+	"github.com/curtsy/curtsy/internal/disk"
 )
 
 // ServiceLog is the log of the services that a command runs. Unless a level or a format was set, it
@@ -58,7 +59,11 @@ func (h *peopleLog) Handle(_ context.Context, r slog.Record) error {
 	var failed string
 	var about []string
 	add := func(a slog.Attr) bool {
-		switch value := Clean(a.Value.Resolve().String()); {
+		v := a.Value.Resolve()
+		if err, ok := v.Any().(error); ok {
+			v = slog.AnyValue(disk.Explain(err))
+		}
+		switch value := Clean(v.String()); {
 		case slices.Contains(ownAttrs, a.Key) || value == "":
 		case slices.Contains(causes, a.Key):
 			failed = ": " + value
