@@ -49,6 +49,21 @@ func rezipped(t *testing.T, path string, method uint16, change func(name string,
 	return out
 }
 
+// A regression: a capture whose time has milliseconds, as other programs write it, was later than
+// its own second.
+func TestUntilWithMilliseconds(t *testing.T) {
+	for until, want := range map[string]bool{
+		"": true, "2024": true, "20240101000000": true, "20240101000000123": true, "20240101000000122": false,
+		"20240102": true, "20231231235959": false,
+	} {
+		n := newer{key: "k", limit: limitOf(until)}
+		n.look(located{Entry: warc.Entry{Key: "k", Time: "20240101000000123"}})
+		if n.found != want {
+			t.Errorf("until %q: found %v", until, n.found)
+		}
+	}
+}
+
 // The answers of a directory are also found in the WACZ file made of it, even if the WARC files in
 // that were compressed again by others.
 func TestCollection(t *testing.T) {

@@ -108,8 +108,9 @@ func (r *referred) look(p located) {
 	}
 }
 
-// limitOf returns the last time that begins with these digits.
-func limitOf(until string) string { return until + strings.Repeat("9", max(14-len(until), 0)) }
+// limitOf returns the last time that begins with these digits. Indexes of other programs have times
+// with milliseconds, of 17 digits.
+func limitOf(until string) string { return until + strings.Repeat("9", max(20-len(until), 0)) }
 
 // Read calls do with the record of an entry.
 func Read(path string, e warc.Entry, do func(rec *warc.Record) error) error {
