@@ -267,10 +267,14 @@ func (p *packer) index(to io.Writer, summary *bytes.Buffer, files []string) erro
 	z := gzip.NewWriter(&member)
 	lines, offset, first := 0, 0, ""
 	end := func() error {
-		if lines == 0 {
+		if lines == 0 && offset > 0 {
 			return nil
 		}
 		if err := z.Close(); err != nil {
+			return err
+		}
+		if lines == 0 { // no answers at all: an index of no lines, which is a gzip file nevertheless
+			_, err := member.WriteTo(to)
 			return err
 		}
 		fmt.Fprintf(summary, "%s {\"offset\": %d, \"length\": %d}\n", first, offset, member.Len())

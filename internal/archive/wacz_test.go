@@ -15,12 +15,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/pages"
+	"github.com/curtsy/curtsy/internal/warc"
 )
 
 // unzip reads a ZIP file, and the compression method of each file in it.
@@ -245,6 +247,14 @@ func TestVerifyWACZ(t *testing.T) {
 			texts[name] = []byte(changed)
 		}
 	}
+	// undigested takes a digest out of the manifest, and makes the manifest's own digest fit.
+	undigested := func(m map[string][]byte, hash string) {
+		digest := func() string { s := sha256.Sum256(m[waczManifest]); return hex.EncodeToString(s[:]) }
+		before := digest()
+		m[waczManifest] = []byte(strings.Replace(string(m[waczManifest]), hash, `"hash": ""`, 1))
+		m[waczDigest] = []byte(strings.Replace(string(m[waczDigest]), before, digest(), 1))
+	}
+	hashOf := regexp.MustCompile(`"hash": "[^"]+"`)
 	for what, change := range map[string]func(map[string][]byte){
 		"a byte of a record":    func(m map[string][]byte) { m[warcName][len(m[warcName])/2] ^= 1 },
 		"half of a WARC file":   func(m map[string][]byte) { m[warcName] = m[warcName][:len(m[warcName])/2] },
@@ -257,6 +267,7 @@ func TestVerifyWACZ(t *testing.T) {
 		"a file more":           func(m map[string][]byte) { m["more.txt"] = []byte("x") },
 		"an index elsewhere":    func(m map[string][]byte) { m[waczIndex] = []byte("x") },
 		"a page that is none":   replace(waczPages, "a.example", "b.example"),
+		"no digest":             func(m map[string][]byte) { undigested(m, hashOf.FindString(string(m[waczManifest]))) },
 		"no such thing as this": replace(waczManifest, "data-package", "data-packagf"),
 	} {
 		if p := again(change); len(p) == 0 {
@@ -282,6 +293,32 @@ func TestVerifyWACZ(t *testing.T) {
 	}
 	if _, err := VerifyWACZ(closed[0]); err == nil {
 		t.Error("a WARC file is a WACZ file")
+	}
+}
+
+// A regression: the index of files without an answer was no gzip file, so that the packed file could
+// neither be verified nor opened.
+func TestPackWithoutAnswers(t *testing.T) {
+	dir := t.TempDir()
+	const info = "WARC/1.1\r\nWARC-Type: warcinfo\r\nWARC-Record-ID: <urn:uuid:1>\r\n" +
+		"WARC-Date: 2026-11-24T03:00:00Z\r\nContent-Length: 0\r\n\r\n\r\n\r\n"
+	path, out := filepath.Join(dir, "a.warc"), filepath.Join(dir, "a.wacz")
+	if err := os.WriteFile(path, []byte(info), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if packed, err := Pack(t.Context(), out, []string{path}, Package{}); err != nil || packed != (Packed{Files: 1}) {
+		t.Fatalf("%+v, %v", packed, err)
+	}
+	if v, err := VerifyWACZ(out); err != nil || len(v.Problems) > 0 || v.Records != 1 {
+		t.Errorf("%+v, %v", v, err)
+	}
+	c, err := OpenCollection(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.Entries(func(e warc.Entry) error { return errors.New(e.URL) }); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -148,6 +148,8 @@ func (v *Verified) resource(f *zip.File, r resource) error {
 		return err
 	case n != r.Bytes:
 		return fmt.Errorf("its size is not the %d bytes given in %s", r.Bytes, waczManifest)
+	case r.Hash == "":
+		return fmt.Errorf("it has no digest in %s", waczManifest)
 	case strings.HasPrefix(r.Hash, "sha256:") && r.Hash != warc.DigestOf([sha256.Size]byte(h.Sum(nil))):
 		return fmt.Errorf("it does not match its digest in %s", waczManifest)
 	}
