@@ -273,7 +273,7 @@ func (p *packer) index(to io.Writer, summary *bytes.Buffer, files []string) erro
 		if err := z.Close(); err != nil {
 			return err
 		}
-		if lines == 0 { // no answers at all: an index of no lines, which is a gzip file nevertheless
+		if lines == 0 { // no answers at all: also an index without lines is a gzip file
 			_, err := member.WriteTo(to)
 			return err
 		}

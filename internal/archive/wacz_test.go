@@ -296,7 +296,7 @@ func TestVerifyWACZ(t *testing.T) {
 	}
 }
 
-// A regression: the index of files without an answer was no gzip file, so that the packed file could
+// A regression: the index of files without an answer was no gzip file. So the packed file could
 // neither be verified nor opened.
 func TestPackWithoutAnswers(t *testing.T) {
 	dir := t.TempDir()
