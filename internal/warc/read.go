@@ -147,12 +147,21 @@ func (rec *Record) head() error {
 	if !strings.HasPrefix(version, "WARC/1.") && !strings.HasPrefix(version, "WARC/0.") {
 		return rec.damaged(fmt.Sprintf("it begins with %.20q", version))
 	}
+	var folded []string // the continuation lines of the last field
+	unfold := func() {
+		if len(folded) > 0 {
+			last := &rec.Fields[len(rec.Fields)-1]
+			last.Value = strings.TrimSpace(last.Value + " " + strings.Join(folded, " "))
+			folded = folded[:0]
+		}
+	}
 	for {
 		s, err := line()
 		switch {
 		case err != nil:
 			return err
 		case s == "":
+			unfold()
 			if size = rec.Get("Content-Length"); size == "" {
 				return rec.damaged("it has no Content-Length")
 			}
@@ -165,10 +174,12 @@ func (rec *Record) head() error {
 			if len(rec.Fields) == 0 {
 				return rec.damaged("a continuation line has no line before it")
 			}
-			last := &rec.Fields[len(rec.Fields)-1]
-			last.Value = strings.TrimSpace(last.Value + " " + strings.Trim(s, " \t"))
+			if s = strings.TrimSpace(s); s != "" {
+				folded = append(folded, s)
+			}
 			continue
 		}
+		unfold()
 		name, value, ok := strings.Cut(s, ":")
 		if !ok || !isToken(name) {
 			return rec.damaged(fmt.Sprintf("%.40q is not a named field", s))
