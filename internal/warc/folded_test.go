@@ -7,7 +7,7 @@ import (
 )
 
 // A header of 21,000 continuation lines, which gzip packs into 200 bytes, takes as much memory as a
-// few headers, and not 700 MB for one copy of the value for each line.
+// few headers, and not 465 MB for a copy of the value by each line.
 func TestFoldedValues(t *testing.T) {
 	head := func(value string) string {
 		return "WARC/1.1\r\nContent-Length: 0\r\nX:" + value + "\r\nY: z\r\n\r\n\r\n\r\n"
