@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 )
@@ -30,6 +31,17 @@ func (k *Key) compare(o *Key, descending bool) int {
 		c = -c
 	}
 	return cmp.Or(c, strings.Compare(k.ID, o.ID))
+}
+
+// valid returns k as it is read from JSON, which has no invalid UTF-8. Otherwise the key of a row and
+// the same key in a cursor would be two positions.
+func (k Key) valid() Key {
+	for _, s := range []*string{&k.Text, &k.ID} {
+		if !utf8.ValidString(*s) {
+			*s = string([]rune(*s)) // as encoding/json does: one U+FFFD for each invalid byte
+		}
+	}
+	return k
 }
 
 // Item is a row and its position.
@@ -106,7 +118,7 @@ func NewTop[T any](p crawl.Paging, sorts Sorts[T]) (*Top[T], error) {
 }
 
 // Add offers a row and reports whether it is kept for now.
-func (t *Top[T]) Add(row T) bool { return t.add(Item[T]{t.key(&row), row}) }
+func (t *Top[T]) Add(row T) bool { return t.add(Item[T]{t.key(&row).valid(), row}) }
 
 func (t *Top[T]) add(item Item[T]) bool {
 	id := item.Key.ID
