@@ -15,6 +15,9 @@ const (
 	maxCleanLines = 1000 // Clean-param lines in a file
 	// of these, lines with "*" in their path, which are tried one after another
 	maxWildCleanLines = 100
+	// names of parameters in all lines together: each is indexed, which takes 200 bytes, and a file
+	// has space for 120,000
+	maxCleanNames = 10_000
 )
 
 // CleanSteps is the largest work of CleanURL for one URL: the number of compared octets of paths
@@ -62,9 +65,13 @@ func (p *parser) cleanParam(value string) {
 	case wild && p.wildCleans >= maxWildCleanLines:
 		p.odd("more than 100 Clean-param lines with * in their path: skipped")
 		return
+	case p.cleanNames+len(params) > maxCleanNames:
+		p.odd("more than 10000 parameters in Clean-param lines: skipped")
+		return
 	case wild:
 		p.wildCleans++
 	}
+	p.cleanNames += len(params)
 	p.file.CleanParams = append(p.file.CleanParams, CleanParam{Params: params, Prefix: prefix, Line: p.line})
 }
 

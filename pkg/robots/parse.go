@@ -49,6 +49,7 @@ type parser struct {
 	sitemaps map[string]struct{} // those seen, once there are some
 
 	wildCleans int // Clean-param lines with "*" in their path, so far
+	cleanNames int // names of parameters in Clean-param lines, so far
 
 	originWide [License + 1]int // lines about the use of the whole origin so far, by kind
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// rulesBytes bounds the text of all robots.txt files whose rules are kept. Parsed they take about
-// twice as much memory.
+// rulesBytes bounds the text of all robots.txt files whose rules are kept, as ruleset.size counts
+// it. Parsed they take up to eight times as much memory.
 const rulesBytes = 64 << 20
 
 // rulesKey identifies parsed rules. The same file has other rules for another product token, and on

@@ -40,6 +40,17 @@ func newRuleset(file *robots.File, token string, origin canon.Origin) *ruleset {
 	return r
 }
 
+// size is by how much the ruleset of a text of that length counts in a Cache: each name in its
+// Clean-param lines is indexed, and takes as much memory as 100 bytes of other lines.
+func (r *ruleset) size(text int) int {
+	if r.file != nil {
+		for _, l := range r.file.CleanParams {
+			text += 100 * len(l.Params)
+		}
+	}
+	return text
+}
+
 // addUsage adds the statements of the file on a URL.
 func (r *ruleset) addUsage(stated *usage.Set, pathQuery string) {
 	for _, l := range r.Usage(pathQuery) {

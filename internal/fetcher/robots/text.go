@@ -26,7 +26,7 @@ func (s *Sites) rules(r *crawl.Robots) *ruleset {
 	}
 	rules := newRuleset(robots.Parse(body), agent, r.Origin)
 	if len(r.Digest) > 0 {
-		s.Cache.put(key, rules, len(body))
+		s.Cache.put(key, rules, rules.size(len(body)))
 	}
 	return rules
 }

@@ -1,10 +1,12 @@
 package hosts
 
 import (
+	"container/list"
 	"slices"
 	"strings"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/robots"
 )
@@ -13,6 +15,72 @@ import (
 // shard's time. Links that take longer are left to the fetcher, which has more processors and the
 // larger limit robots.CleanSteps.
 const cleanSteps = 4 << 10
+
+// maxCleanText is the longest robots.txt that a shard parses for Clean-param, which takes up to half
+// a millisecond. Longer ones, up to 512,000 bytes, are left to the fetcher.
+const maxCleanText = 32 << 10
+
+// maxCleanCost limits the memory of the parsed files in bytes, as cleanCost estimates it. A host
+// may have 64 origins, and a shard has some thousand hosts in memory.
+const maxCleanCost = 16 << 20
+
+// cleanCost estimates the memory of a parsed robots.txt. Each name of a parameter is indexed.
+func cleanCost(f *robots.File, text int) (cost int) {
+	cost = 6*text + 1<<10
+	for _, l := range f.CleanParams {
+		cost += 256 * len(l.Params)
+	}
+	return cost
+}
+
+// cleanFiles has the robots.txt files whose Clean-param lines were used last.
+type cleanFiles struct {
+	byKey map[cleanKey]*list.Element
+	order list.List // of *cleanFile, the one used last first
+	cost  int
+}
+
+type cleanKey struct {
+	host   store.HostID
+	origin canon.Origin
+}
+
+type cleanFile struct {
+	key  cleanKey
+	file *robots.File
+	cost int
+}
+
+// file returns the parsed robots.txt of an origin; nil if it is too long. read returns its text.
+func (c *cleanFiles) file(k cleanKey, read func() []byte) *robots.File {
+	if e := c.byKey[k]; e != nil {
+		c.order.MoveToFront(e)
+		return e.Value.(*cleanFile).file
+	}
+	text := read()
+	if len(text) > maxCleanText {
+		return nil
+	}
+	f := &cleanFile{key: k, file: robots.Parse(text)}
+	f.cost = cleanCost(f.file, len(text))
+	if c.byKey == nil {
+		c.byKey = map[cleanKey]*list.Element{}
+	}
+	c.byKey[k] = c.order.PushFront(f)
+	c.cost += f.cost
+	for c.cost > maxCleanCost && c.order.Len() > 1 {
+		c.forget(c.order.Back().Value.(*cleanFile).key)
+	}
+	return f.file
+}
+
+// forget removes the file of an origin, because the origin has another one now.
+func (c *cleanFiles) forget(k cleanKey) {
+	if e := c.byKey[k]; e != nil {
+		c.cost -= c.order.Remove(e).(*cleanFile).cost
+		delete(c.byKey, k)
+	}
+}
 
 // CleanURL returns u without the query parameters that its host's robots.txt declares meaningless
 // (Clean-param, formats §1.5). A URL that was accepted before robots.txt was known, or for which
@@ -32,14 +100,15 @@ func (s *Ledger) CleanURL(u canon.URL) canon.URL {
 		return u
 	}
 	o := &h.Origins[i]
-	if o.Clean == nil {
-		if o.Copy != crawl.RobotsParsed {
-			return u
-		}
-		o.Clean = robots.Parse(RobotsCopy(s.Tx, h.ID, o.Origin))
+	if o.Copy != crawl.RobotsParsed {
+		return u
+	}
+	f := s.cleans.file(cleanKey{h.ID, o.Origin}, func() []byte { return RobotsCopy(s.Tx, h.ID, o.Origin) })
+	if f == nil {
+		return u
 	}
 	pathQuery := u.PathQuery()
-	short, _ := o.Clean.CleanURLWithin(pathQuery, cleanSteps)
+	short, _ := f.CleanURLWithin(pathQuery, cleanSteps)
 	if short == pathQuery {
 		return u
 	}

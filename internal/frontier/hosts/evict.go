@@ -50,6 +50,7 @@ type Eviction struct {
 	idle   []*Host
 	index  evictedIndex
 	lately lately // hosts that were evicted lately (lately.go)
+	cleans cleanFiles
 }
 
 // MaxResident is the limit from which the others follow. Tests reduce it.

@@ -38,8 +38,6 @@ type RobotsContents struct {
 	Cleans bool `json:"cleans,omitempty"` // the copy has Clean-param lines
 	Agents bool `json:"agents,omitempty"` // the copy names servers for mobile agents
 	Uses   bool `json:"uses,omitempty"`   // the copy states how pages may be used
-	// The copy, parsed when Clean-param is first needed
-	Clean *robots.File `json:"-"`
 }
 
 // What a visit, or another host's answer, has to say of an origin's robots.txt comes in this order:
@@ -71,7 +69,8 @@ func (o *Origin) RobotsAnswered(status int, reason string) {
 func (o *Origin) KeepRobots(f *crawl.Robots, parsed *robots.File, uses bool, at time.Time) error {
 	o.robotsRead(f, at)
 	o.Digest, o.ETag, o.LastMod = slices.Clone(f.Digest), strings.Clone(f.ETag), strings.Clone(f.LastModified)
-	o.Clean, o.Cleans, o.Agents = nil, len(parsed.CleanParams) > 0, len(parsed.AgentServers()) > 0
+	o.host.memory.cleans.forget(cleanKey{o.host.ID, o.Origin})
+	o.Cleans, o.Agents = len(parsed.CleanParams) > 0, len(parsed.AgentServers()) > 0
 	o.Uses = uses
 	return o.host.memory.file.Put(store.BucketRobots, RobotsKey(o.host.ID, o.Origin), f.Body)
 }
@@ -100,7 +99,8 @@ func (o *Origin) NoRobots(at time.Time, fresh time.Duration) error {
 	o.History = o.History.Succeeded(at, fresh)
 	o.Copy = crawl.RobotsUnavailable
 	o.CrawlDelay, o.HasDelay, o.Digest, o.ETag, o.LastMod = 0, false, nil, "", ""
-	o.Clean, o.Cleans, o.Agents, o.Uses = nil, false, false, false
+	o.host.memory.cleans.forget(cleanKey{o.host.ID, o.Origin})
+	o.Cleans, o.Agents, o.Uses = false, false, false
 	o.changed()
 	return o.host.memory.file.Drop(store.BucketRobots, RobotsKey(o.host.ID, o.Origin))
 }
