@@ -17,6 +17,7 @@ import (
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/control"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/disk"
 	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/service"
 	"github.com/curtsy/curtsy/internal/tracing"
@@ -49,6 +50,9 @@ second ^C stops it at once.`,
 		if err != nil {
 			return err
 		}
+		if err := disk.Check(cfg.Dir, false); err != nil {
+			return err
+		}
 		if isNew(cfg) { // refuse before anything is created
 			if _, err := app.PlannedSpec(cfg.Plan, cfg.NATS, src.Given, nil, seeds); err != nil {
 				return err
@@ -71,6 +75,9 @@ func isNew(cfg *config.Crawl) bool { return cfg.URL == "" && engine.IsNew(cfg.Di
 func (a *commands) engineFor(ctx context.Context, cfg *config.Crawl, given func(string) bool, seeds []canon.URL, reg *prometheus.Registry, tracer *tracing.Tracer, log *slog.Logger) (*engine.Engine, error) {
 	o := a.EngineOptions(cfg, log)
 	o.Seeds, o.Registry, o.Tracer, o.Mail = seeds, reg, tracer, cfg.MailOptions(reg, log)
+	if cfg.MaxTime > 0 {
+		o.ReadyBy = time.Now().Add(cfg.MaxTime)
+	}
 	var err error
 	if o.Fetcher, err = a.FetcherOptions(&cfg.Fetch, &cfg.Sign, &cfg.SiteAccess); err != nil {
 		return nil, err

@@ -106,16 +106,17 @@ func pagesInStream(ctx context.Context, q *queue.Conn, spec crawl.Spec) (waiting
 
 // WaitReady waits until every shard has an owner that grants, or ctx ends.
 func WaitReady(ctx context.Context, q *queue.Conn, spec crawl.Spec) error {
-	for {
+	for open := 0; ; {
 		actx, cancel := context.WithTimeout(ctx, time.Second)
 		st, err := Status(actx, q, spec)
 		cancel()
 		if err == nil && len(st.Shards) == spec.Shards {
 			return nil
 		}
+		open = max(open, len(st.Shards))
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return fmt.Errorf("%d of %d shards are open: %w", open, spec.Shards, ctx.Err())
 		case <-time.After(50 * time.Millisecond):
 		}
 	}

@@ -2,7 +2,6 @@ package disk
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -24,15 +23,12 @@ func OpenRegular(path string, flag int) (*os.File, error) {
 	// The file is truncated only when it is known to be a regular one. With O_NONBLOCK, opening a
 	// pipe does not wait for its other end.
 	f, err := os.OpenFile(path, flag&^os.O_TRUNC|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, FileMode)
-	if errors.Is(err, syscall.ELOOP) {
-		return nil, fmt.Errorf("open %s: it is a symbolic link, and symbolic links are not followed: use the file itself, or the directory that it is in", path)
-	}
 	if err != nil {
-		return nil, err
+		return nil, explain(path, err)
 	}
 	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("open %s: it is not a regular file", path)
+	if err == nil {
+		err = irregular(path, info.Mode())
 	}
 	if err == nil && flag&os.O_TRUNC != 0 {
 		err = f.Truncate(0)

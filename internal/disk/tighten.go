@@ -9,8 +9,8 @@ import (
 
 // ours are the names of the files that Curtsy keeps in a data directory.
 var ours = []string{
-	"frontier-*.db", "pages-*.db", "pages-*.db.owner", "search-*.db", "search-*.db-wal", "search-*.db-shm",
-	"spec.json", "crawl.jsonl", "crawl-*.jsonl", "requests.journal", "lock", "*.lock",
+	"frontier-[0-9]*.db", "pages-[0-9]*.db", "pages-[0-9]*.db.owner", "search-[0-9]*.db", "search-[0-9]*.db-wal", "search-[0-9]*.db-shm",
+	"spec.json", "nats.json", "crawl.jsonl", "crawl-[0-9a-f]*.jsonl", "requests.journal", "reading.mark", "lock", "frontier.lock", "indexer.lock",
 }
 
 // Tighten sets FileMode on Curtsy's own files in dir that others than the owner may read or write:

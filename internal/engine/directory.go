@@ -91,7 +91,7 @@ func (o *opened) stale() bool {
 	if !o.Stopped() && o.Queue.NC.IsClosed() {
 		return true
 	}
-	is, err := os.Stat(o.file)
+	is, err := os.Lstat(o.file)
 	return err != nil || !os.SameFile(is, o.was) || !is.ModTime().Equal(o.was.ModTime()) || is.Size() != o.was.Size()
 }
 
@@ -164,12 +164,12 @@ func (d *Directory) open(ctx context.Context) error {
 	o.gone, o.leave = context.WithCancel(context.Background())
 	o.file = filepath.Join(d.dir, serverFile)
 	var err error
-	if o.was, err = os.Stat(o.file); err == nil || errors.Is(err, fs.ErrNotExist) {
+	if o.was, err = os.Lstat(o.file); err == nil || errors.Is(err, fs.ErrNotExist) {
 		o.Crawl, err = Dial(ctx, d.dir, d.log)
 	}
 	if errors.Is(err, ErrNotRunning) {
 		o.file = frontier.SpecFile(d.dir)
-		if o.was, err = os.Stat(o.file); err == nil || errors.Is(err, fs.ErrNotExist) {
+		if o.was, err = os.Lstat(o.file); err == nil || errors.Is(err, fs.ErrNotExist) {
 			o.Crawl, err = d.stopped(d.dir)
 		}
 	}

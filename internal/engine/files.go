@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/curtsy/curtsy/internal/asker"
+	"github.com/curtsy/curtsy/internal/disk"
 	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/indexer"
 )
@@ -11,6 +12,9 @@ import (
 // OpenFiles opens the files of a stopped crawl for questions. Its errors say what to type if dir
 // has no crawl or a running one.
 func OpenFiles(dir string) (*asker.Crawl, error) {
+	if err := disk.Check(dir, false); err != nil {
+		return nil, err
+	}
 	f, err := frontier.OpenDir(dir)
 	if err != nil {
 		return nil, err
@@ -27,6 +31,9 @@ func OpenFiles(dir string) (*asker.Crawl, error) {
 // OpenPages opens only the page stores and search indexes of a stopped crawl, which answer searches
 // and questions about single pages.
 func OpenPages(dir string) (*asker.Crawl, error) {
+	if err := disk.Check(dir, false); err != nil {
+		return nil, err
+	}
 	spec, err := frontier.ReadSpec(dir)
 	if err != nil {
 		return nil, err

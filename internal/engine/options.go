@@ -2,6 +2,7 @@ package engine
 
 import (
 	"log/slog"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -37,6 +38,9 @@ type Options struct {
 	By control.By
 	// Seeds are submitted at the beginning. Those that are known already are tried again at once.
 	Seeds []canon.URL
+	// ReadyBy is when Run fails if the crawl is not ready, for example because a file cannot be
+	// opened; zero: it waits. Whoever has a time limit must not wait longer than that.
+	ReadyBy time.Time
 	// StreamLimits are for the streams of a new crawl; zero means what the embedded server can
 	// store.
 	StreamLimits frontier.StreamLimits

@@ -107,7 +107,7 @@ func (e *awayError) Error() string { return e.cause.Error() }
 // dial makes one attempt.
 func dial(ctx context.Context, dir string, log *slog.Logger) (*asker.Crawl, error) {
 	name := filepath.Join(dir, serverFile)
-	body, err := os.ReadFile(name)
+	body, err := disk.ReadRegular(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &awayError{errors.New("it has not published its address yet")}
 	}

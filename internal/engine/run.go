@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -75,9 +76,19 @@ func named(service string, err error) error {
 	return nil
 }
 
+// ErrNotReady is the error of Run if the crawl was not ready at Options.ReadyBy.
+var ErrNotReady = errors.New("the crawl was not ready in time")
+
 // begin waits until the services are ready, submits the seeds, and publishes the address of the
 // crawl. It is no error if ctx ends in the meantime: watch reports why.
 func (e *Engine) begin(ctx context.Context) (first crawl.Status, err error) {
+	watching := ctx
+	if by := e.o.ReadyBy; !by.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, by)
+		defer cancel()
+	}
+	var late error
 	for _, step := range []func() error{
 		func() error { return asker.WaitReady(ctx, e.q, e.spec) },
 		func() error { return asker.WaitIndexers(ctx, e.q, e.spec) },
@@ -89,7 +100,12 @@ func (e *Engine) begin(ctx context.Context) (first crawl.Status, err error) {
 	} {
 		if err := step(); err != nil && ctx.Err() == nil {
 			return first, err
+		} else if late == nil {
+			late = err
 		}
+	}
+	if ctx.Err() != nil && watching.Err() == nil {
+		return first, fmt.Errorf("%w: %w", ErrNotReady, cmp.Or(late, ctx.Err()))
 	}
 	return first, nil
 }

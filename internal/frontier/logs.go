@@ -21,7 +21,11 @@ type CrawlLog struct {
 // Open opens or creates the crawl log in dir, for Options.CrawlLog of the frontier there. The
 // caller has the directory locked, and closes the log after the frontier.
 func (c CrawlLog) Open(dir string) (io.WriteCloser, error) {
-	return store.OpenCrawlLogWriter(dir, c.Max, c.Keep)
+	w, err := store.OpenCrawlLogWriter(dir, c.Max, c.Keep)
+	if err != nil {
+		return nil, err // not w: an interface that contains a nil pointer is not nil
+	}
+	return w, nil
 }
 
 // LogAudit adds a line about an operator's action to the crawl log in dir. The caller has the

@@ -2,7 +2,9 @@ package frontier
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/disk"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 	"github.com/curtsy/curtsy/internal/frontier/judge"
 	"github.com/curtsy/curtsy/internal/frontier/store"
@@ -34,7 +37,10 @@ func SpecFile(dir string) string { return filepath.Join(dir, specFile) }
 // ReadSpec reads the spec of the crawl in dir, as it was when the crawl ran last. If dir contains
 // no crawl, the error says what to type.
 func ReadSpec(dir string) (spec crawl.Spec, err error) {
-	b, err := os.ReadFile(SpecFile(dir))
+	b, err := disk.ReadRegular(SpecFile(dir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return spec, err
+	}
 	if err != nil {
 		return spec, fmt.Errorf("there is no crawl in %s: start one with `curtsy crawl --dir %s URL`: %w", dir, dir, err)
 	}

@@ -101,7 +101,7 @@ func openMarks(dir string, wait time.Duration, log *slog.Logger, try func(*pages
 	m.try = try
 	log = m.log
 	path := filepath.Join(dir, marksName)
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|noFollow, disk.FileMode)
+	f, err := disk.OpenRegular(path, os.O_RDWR|os.O_CREATE)
 	if err == nil {
 		for err = lockFile(f); err != nil && wait > 0; err = lockFile(f) {
 			time.Sleep(marksAgain)

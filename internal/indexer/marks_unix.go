@@ -7,7 +7,5 @@ import (
 	"syscall"
 )
 
-const noFollow = syscall.O_NOFOLLOW
-
 // lockFile locks the marks for this process.
 func lockFile(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }

@@ -13,6 +13,7 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 
 	"github.com/curtsy/curtsy/internal/boltfile"
+	"github.com/curtsy/curtsy/internal/disk"
 )
 
 // format identifies everything on which a segment depends: its layout, how text is divided into
@@ -93,7 +94,7 @@ func (x *Index) empty() bool {
 // openFile opens the file; for writing it creates a missing file. A scratch file need not survive a
 // crash. The error The error errStale means that the file must be made again.
 func openFile(path string, readOnly, scratch bool) (*file, error) {
-	if f, err := os.Open(path); err == nil {
+	if f, err := disk.OpenRegular(path, os.O_RDONLY); err == nil {
 		head := make([]byte, len(sqliteMagic))
 		_, err := io.ReadFull(f, head)
 		f.Close()

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -66,14 +67,14 @@ func LockDir(dir, name string) (*Lock, error) {
 	return &Lock{f}, nil
 }
 
-// LockData is LockDir for a data directory. It also makes files private that an older version left
-// readable for other users.
+// LockData is LockDir for a data directory. It fails if a file there cannot be used (disk.Check).
+// It also makes files private that an older version left readable for other users.
 func LockData(dir, name string) (*Lock, error) {
 	l, err := LockDir(dir, name)
 	if err != nil {
 		return nil, err
 	}
-	if err := disk.Tighten(dir); err != nil {
+	if err := cmp.Or(disk.Check(dir, true), disk.Tighten(dir)); err != nil {
 		return nil, errors.Join(err, l.Unlock())
 	}
 	return l, nil
