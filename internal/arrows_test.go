@@ -59,7 +59,7 @@ var lower = map[string][]string{
 	"web/dashboard": {"internal/ask", "internal/asker", "internal/crawl", "internal/disk", "internal/questions", "internal/service", "internal/control", "internal/settings", "internal/web", "internal/web/mcp",
 		"internal/web/search", "internal/webtext", "pkg/canon", "pkg/robots"},
 	"webtext": {},
-	"search": {"internal/boltfile", "internal/crawl", "internal/pages", "internal/pagetext", "internal/query",
+	"search": {"internal/boltfile", "internal/crawl", "internal/disk", "internal/pages", "internal/pagetext", "internal/query",
 		"internal/search/analysis", "internal/search/segment", "pkg/canon"},
 	"search/analysis":    {"internal/search/segment"},
 	"search/segment":     {},
