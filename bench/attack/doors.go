@@ -131,7 +131,10 @@ func wrongTokens(ctx context.Context, r *Rig) (Row, error) {
 	jar, _ := cookiejar.New(nil) // never fails
 	client := http.Client{Jar: jar, Timeout: 10 * time.Second}
 	ask := func(with string) (int, http.Header) {
-		q, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/hosts", nil) // a valid URL
+		q, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/hosts", nil)
+		if err != nil {
+			return 0, nil
+		}
 		q.Header.Set("Authorization", "Bearer "+with)
 		resp, err := client.Do(q)
 		if err != nil {

@@ -25,8 +25,8 @@ type Good struct {
 // goodHost is the name of the good site. It has an address of its own.
 const goodHost = "www.good.example"
 
-// NewGood starts the good site, which asks for a delay of 50 ms. With a body, each page leads to a file with that body, and only
-// files count.
+// NewGood starts the good site, which asks for a delay of 50 ms. With a body, each page leads to a
+// file with that body, and only files count.
 func (r *Rig) NewGood(body func(path string) (string, []byte)) (*Good, error) {
 	g := &Good{Body: body}
 	o, err := r.Serve("127.0.0.1", http.HandlerFunc(g.answer))
@@ -85,7 +85,7 @@ func (g *Good) got(began, ended time.Time) (n int, wait time.Duration) {
 // Crawl is a crawl of the good site while others attack.
 type Crawl struct {
 	Args  []string                            // more arguments of curtsy crawl
-	Delay string                              // between requests to the attackers, if they are hurried; "": 50ms
+	Delay string                              // to the attackers, if they are hurried; "": 50ms
 	Body  func(path string) (string, []byte)  // of the good site's files
 	Evil  http.Handler                        // the attacker's server, at 127.0.0.2
 	Hosts []string                            // the attacker's names; each gets a seed
@@ -118,7 +118,7 @@ func (r Result) Row(least float64) Row {
 
 // Run crawls the good site, once alone unless this is known, and once with the attackers.
 func (c Crawl) Run(ctx context.Context, r *Rig) (Result, error) {
-	key := fmt.Sprint(c.Body != nil) // what the good site serves decides, and not how it is attacked
+	key := fmt.Sprint(c.Body != nil) // how it is attacked does not matter
 	if _, ok := r.shared.alone[key]; !ok {
 		alone := c
 		alone.Hosts, alone.Look = nil, nil

@@ -14,7 +14,7 @@ import (
 // mark is markup that must not reach a browser as markup.
 const mark = `<img src=x onerror=alert(7)>`
 
-// storedMarkup: a site puts markup everywhere where curtsy stores a text of its own. Browsers of the
+// storedMarkup: a site puts markup into everything of which curtsy stores a text. Browsers of the
 // dashboard and of the search page must see it as text.
 func storedMarkup(ctx context.Context, r *Rig) (Row, error) {
 	evil, err := r.Serve("127.0.0.2", http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {

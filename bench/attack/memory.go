@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// mostMemory is what a crawl may use while pages are made to cost as much as possible: --page-memory
-// is 256 MiB, and the embedded NATS server, the stores and the search index come on top.
+// mostMemory is what a crawl may use while pages cost as much as possible: --page-memory is
+// 256 MiB, and the embedded NATS server, the stores and the search index come on top.
 const mostMemory = 700 << 20
 
 // withinMemory is the row of a crawl that must also stay within its memory.

@@ -42,9 +42,9 @@ func begin() []unix.SockFilter {
 }
 
 // allowed allows the system calls that Go's runtime needs to compute, and reading and writing open
-// files. It allows new threads but no new processes. The calls that can reach another process of the
-// same user, such as the crawler, are allowed for this process only: signals, limits, and the signal
-// of a file that somebody else is to receive.
+// files. It allows new threads but no new processes. Calls that could reach another process of the
+// same user, such as the crawler, are allowed for this process only: signals, limits, and who
+// receives the signals of a file.
 func allowed() []unix.SockFilter {
 	f := begin()
 	for _, nr := range append([]uint32{

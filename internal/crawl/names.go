@@ -76,6 +76,10 @@ func (n Names) Secrets() string { return string(n) + "-SECRET" }
 // name of a crawl's own buckets begins like this.
 const HostsBucket = "CURTSY_HOSTS"
 
+// HostsBucketBytes is its capacity, enough for some 100,000 hosts. When the bucket is full, nobody
+// begins visits to other hosts until some are forgotten. Nothing is dropped.
+const HostsBucketBytes = 32 << 20
+
 // Retired is a key in the crawl's bucket. If it exists, the indexer gives its shards to other
 // indexers permanently.
 func Retired(instance string) string { return "retired." + instance }

@@ -154,6 +154,7 @@ func TestExternalNATSRoles(t *testing.T) {
 			api("CONSUMER.CREATE.demo-EVENTS-0.x"), api("CONSUMER.CREATE.demo-PAGES.x"), {"$KV.demo-MEMBERS.frontier.x", ""}, {"demo.control", "stop"},
 			{"$O.demo-CHECKPOINTS.C.x", "x"}, putKV("updates-secret"), {"$KV.demo-SECRET.updates-secret", "x"}, api("STREAM.MSG.GET.KV_demo-SECRET"),
 			api("CONSUMER.CREATE.KV_demo-SECRET.x"), api("STREAM.CREATE.KV_demo-SECRET"),
+			api("STREAM.UPDATE.KV_CURTSY_HOSTS"), api("STREAM.UPDATE.KV_demo-CRAWL"),
 		},
 		"frontier": {
 			putKV("indexer.0"), putKV("home.0"), putKV("spec"), purge("demo-PAGES"), purge("KV_demo-CRAWL"), api("STREAM.DELETE.demo-EVENTS-0"),

@@ -36,6 +36,9 @@ func (c *Conn) openStream(ctx context.Context, cfg jetstream.StreamConfig) error
 	}
 	if err == nil {
 		was := s.CachedInfo().Config
+		if err := foreign(was); err != nil {
+			return err
+		}
 		if was.Retention != cfg.Retention {
 			return fmt.Errorf("stream %s already exists with another retention policy (%v): use another crawl name, or delete the stream",
 				cfg.Name, was.Retention)
@@ -64,6 +67,25 @@ func (c *Conn) openStream(ctx context.Context, cfg jetstream.StreamConfig) error
 		}
 	}
 	return streamError(cfg, err)
+}
+
+// foreign returns an error if a stream does more than store what is published to it. The server
+// would copy messages of other streams into it, or publish what it stores on other subjects, with
+// the server's own rights. A stream of ours never does, so somebody with a right to create streams
+// made it, to get around the rights of a role.
+func foreign(s jetstream.StreamConfig) error {
+	what := ""
+	switch {
+	case s.RePublish != nil:
+		what = "publishes what it stores on other subjects"
+	case s.Mirror != nil || len(s.Sources) > 0:
+		what = "copies other streams"
+	case s.SubjectTransform != nil:
+		what = "changes subjects"
+	default:
+		return nil
+	}
+	return fmt.Errorf("stream %s %s, which no stream of Curtsy does: find out who made it, and delete it with an administrator's rights", s.Name, what)
 }
 
 // smallBlocks is a capacity for which nats-server 2.15 chooses blocks of 4 MiB; from 32 MiB on it

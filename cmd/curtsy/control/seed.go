@@ -66,6 +66,12 @@ func (a *commands) seed(ctx context.Context, q *queue.Conn, cfg *config.Seed, gi
 	if err != nil {
 		return err
 	}
+	if cfg.URL != "" {
+		// Fetchers need it, and may not change it if an older version made it.
+		if _, err := q.OpenSizedBucket(ctx, crawl.HostsBucket, crawl.HostsBucketBytes); err != nil {
+			return err
+		}
+	}
 	room := func(crawl.Spec) frontier.StreamLimits { return frontier.StreamLimits{Replicas: cfg.Replicas} }
 	p, created, err := engine.Create(ctx, q, kv, room, app.Me(), func(old *crawl.Spec) (crawl.Spec, error) {
 		return app.PlannedSpec(cfg.Plan, cfg.NATS, given, old, seeds)

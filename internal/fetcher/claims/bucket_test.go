@@ -111,7 +111,7 @@ func TestRoom(t *testing.T) {
 		}
 		state := info.CachedInfo()
 		t.Logf("%d bytes a host", state.State.Bytes/hosts)
-		if n := bucketSize / (state.State.Bytes / hosts); state.State.Msgs != hosts || n < 100_000 {
+		if n := crawl.HostsBucketBytes / (state.State.Bytes / hosts); state.State.Msgs != hosts || n < 100_000 {
 			t.Errorf("%d messages; room for %d hosts", state.State.Msgs, n)
 		}
 	})

@@ -13,9 +13,6 @@ import (
 )
 
 const (
-	// bucketSize is enough for some 100,000 hosts. When the bucket is full, nobody begins visits to
-	// other hosts until some are forgotten. Nothing is dropped.
-	bucketSize = 32 << 20
 	// forgetAfter is how long a record is kept at least. No pause may last as long, and a crawl
 	// that is at the host writes every few seconds.
 	forgetAfter = MaxPause + 5*time.Minute
@@ -48,7 +45,7 @@ type bucket struct {
 }
 
 func openBucket(ctx context.Context, q *queue.Conn) (store, error) {
-	kv, err := q.OpenSizedBucket(ctx, crawl.HostsBucket, bucketSize)
+	kv, err := q.OpenSizedBucket(ctx, crawl.HostsBucket, crawl.HostsBucketBytes)
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ import (
 func TestNoClockOfAServerDeletesRecords(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		q := connect(t)
-		_, err := q.JS.CreateKeyValue(t.Context(), jetstream.KeyValueConfig{Bucket: crawl.HostsBucket, MaxBytes: bucketSize, TTL: forgetAfter})
+		_, err := q.JS.CreateKeyValue(t.Context(), jetstream.KeyValueConfig{Bucket: crawl.HostsBucket, MaxBytes: crawl.HostsBucketBytes, TTL: forgetAfter})
 		if err != nil {
 			t.Fatal(err)
 		}
