@@ -198,11 +198,34 @@ func rejoin(path string, content io.Reader) error {
 	return syncDir(filepath.Dir(path))
 }
 
+// searches is how often a file is read to find complete records after damage.
+const searches = 16
+
+var errSearched = errors.New("too much of it looks like the beginning of a record")
+
+// limited reads a limited number of bytes in total.
+type limited struct {
+	io.ReaderAt
+	left int64
+}
+
+// ReadAt implements io.ReaderAt.
+func (l *limited) ReadAt(p []byte, at int64) (int, error) {
+	if l.left <= 0 {
+		return 0, errSearched
+	}
+	n, err := l.ReaderAt.ReadAt(p, at)
+	l.left -= int64(n)
+	return n, err
+}
+
 // behind returns where complete records continue after damage, or the size if there are none. From
 // there on all records must be complete: a record that is followed by damage may be text of a site
 // within the damaged record. It returns an error if both complete records and further damage
-// follow.
-func behind(f io.ReaderAt, damage, size int64) (at int64, err error) {
+// follow, or if a file has so much that looks like the beginning of a long record that it would be
+// read more than searches times.
+func behind(file io.ReaderAt, damage, size int64) (at int64, err error) {
+	f := &limited{ReaderAt: file, left: searches*size + 1<<20}
 	var first [2]byte
 	if _, err := f.ReadAt(first[:], 0); err != nil && err != io.EOF {
 		return 0, err
@@ -230,6 +253,8 @@ func behind(f io.ReaderAt, damage, size int64) (at int64, err error) {
 		at += int64(i)
 		length, records, err := warc.Whole(io.NewSectionReader(f, at, size-at))
 		switch {
+		case f.left <= 0:
+			return 0, fmt.Errorf("%w at byte %d: the file is not changed, because %w", warc.ErrDamaged, damage, errSearched)
 		case err != nil && !errors.Is(err, warc.ErrDamaged):
 			return 0, err
 		case err == nil && inside < 0:

@@ -170,3 +170,31 @@ func TestLostIsArchivedAgain(t *testing.T) {
 	}
 	want(t, "answers", got, "response "+a1, "response "+a1, "response "+a2, "revisit "+a1, "revisit "+a2)
 }
+
+// counting counts the bytes that are read.
+type counting struct {
+	io.ReaderAt
+	n int64
+}
+
+func (c *counting) ReadAt(p []byte, at int64) (int, error) {
+	n, err := c.ReaderAt.ReadAt(p, at)
+	c.n += int64(n)
+	return n, err
+}
+
+// A file from a stranger is full of beginnings of records that never end. The search for complete
+// records reads it a few times, and not once for each of them.
+func TestRepairReadsAFewTimes(t *testing.T) {
+	begin := "WARC/1.1\r\nWARC-Type: x\r\nContent-Length: 999999999\r\n\r\n"
+	text := strings.Repeat(begin, 40_000)
+	size := int64(len(text))
+	c := &counting{ReaderAt: strings.NewReader(text)}
+	_, err := behind(c, 0, size)
+	if !errors.Is(err, warc.ErrDamaged) || !strings.Contains(err.Error(), "the file is not changed") {
+		t.Errorf("the end is %v", err)
+	}
+	if most := (searches + 1) * size; c.n > most+2<<20 {
+		t.Errorf("%d bytes are read of a file of %d", c.n, size)
+	}
+}

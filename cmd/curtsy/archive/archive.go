@@ -127,7 +127,10 @@ func collection(name string) (*archive.Collection, error) {
 }
 
 // shown makes a text from an archive fit for a terminal.
-func shown(s string) string { return strings.Trim(fmt.Sprintf("%+q", s), `"`) }
+func shown(s string) string {
+	quoted := fmt.Sprintf("%+q", s)
+	return quoted[1 : len(quoted)-1] // quotes of its own stay
+}
 
 func (a *commands) archiveCat() *cobra.Command {
 	var at string

@@ -31,7 +31,8 @@ func TestFetchersRights(t *testing.T) {
 	}
 	dir := t.TempDir()
 	conf := filepath.Join(dir, "nats.conf")
-	alone := regexp.MustCompile(`(?s)\ncluster \{.*?\n\}\n`).ReplaceAllString(string(text), "\n") // one node
+	// A single node.
+	alone := regexp.MustCompile(`(?s)\ncluster \{.*?\n\}\n`).ReplaceAllString(string(text), "\n")
 	if err := os.WriteFile(conf, []byte(alone), 0o600); err != nil {
 		t.Fatal(err)
 	}
