@@ -38,7 +38,7 @@ func (k *Key) compare(o *Key, descending bool) int {
 func (k Key) valid() Key {
 	for _, s := range []*string{&k.Text, &k.ID} {
 		if !utf8.ValidString(*s) {
-			*s = string([]rune(*s)) // as encoding/json does: one U+FFFD for each invalid byte
+			*s = string([]rune(*s)) // one U+FFFD for each invalid byte, as in JSON
 		}
 	}
 	return k

@@ -16,8 +16,8 @@ import (
 // larger limit robots.CleanSteps.
 const cleanSteps = 4 << 10
 
-// maxCleanText is the longest robots.txt that a shard parses for Clean-param, which takes up to half
-// a millisecond. Longer ones, up to 512,000 bytes, are left to the fetcher.
+// maxCleanText is the longest robots.txt in bytes that a shard parses for Clean-param, which takes
+// half a millisecond. Longer ones, up to 512,000 bytes, are left to the fetcher.
 const maxCleanText = 32 << 10
 
 // maxCleanCost limits the memory of the parsed files in bytes, as cleanCost estimates it. A host
