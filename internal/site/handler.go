@@ -46,7 +46,12 @@ func handler(s http.Handler, info http.HandlerFunc, cgi *url.URL, pages map[stri
 	unsent := semaphore.NewWeighted(maxUnsent)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		counted := &statusWriter{ResponseWriter: w, status: http.StatusOK}
-		defer func() { count(counted.status) }()
+		gone := false // before it was answered
+		defer func() {
+			if !gone {
+				count(counted.status)
+			}
+		}()
 		peer := client(r)
 		if !peers.enter(peer) {
 			busy(counted, "too many requests at the same time from your address; please try again later")
@@ -76,6 +81,7 @@ func handler(s http.Handler, info http.HandlerFunc, cgi *url.URL, pages map[stri
 		case <-time.After(waitAtMost):
 			busy(counted, "too many requests at the same time; please try again later")
 		case <-r.Context().Done():
+			gone = true
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -63,6 +64,43 @@ func TestSlowReaders(t *testing.T) {
 		w = httptest.NewRecorder()
 		if ask(102, "/rup", w); w.Code != http.StatusOK || w.Body.Len() != long {
 			t.Errorf("when the clients have gone: %d, %d bytes", w.Code, w.Body.Len())
+		}
+	})
+}
+
+// A regression: a client that had gone before its request was answered counted as answered.
+func TestGoneClientsAreNotCounted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		wait := func(http.ResponseWriter, *http.Request) { <-release }
+		client := func(r *http.Request) netip.Addr { return netip.MustParseAddr(r.RemoteAddr) }
+		var mu sync.Mutex
+		var counted []int
+		h := handler(http.HandlerFunc(wait), wait, &url.URL{Path: "/rup"}, nil, client, func(status int) {
+			mu.Lock()
+			defer mu.Unlock()
+			counted = append(counted, status)
+		})
+		var all sync.WaitGroup
+		ask := func(ctx context.Context, i int) {
+			r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/rup", nil)
+			r.RemoteAddr = fmt.Sprintf("198.51.100.%d", i)
+			h.ServeHTTP(httptest.NewRecorder(), r)
+		}
+		for i := range maxRequests {
+			all.Go(func() { ask(t.Context(), i) })
+		}
+		synctest.Wait()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if ask(ctx, 100); len(counted) != 0 {
+			t.Errorf("counted as %d", counted)
+		}
+		close(release)
+		all.Wait()
+		if len(counted) != maxRequests {
+			t.Errorf("%d requests counted, want %d", len(counted), maxRequests)
 		}
 	})
 }
