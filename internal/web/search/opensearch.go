@@ -35,7 +35,8 @@ func (w *Web) openSearch(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	base := "http://" + r.Host
-	if r.TLS != nil {
+	// Whoever sends this field without a proxy changes only the answer to himself: no cache keeps it.
+	if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" {
 		base = "https://" + r.Host
 	}
 	const asked = "?q={searchTerms}&page={startPage?}&per={count?}"

@@ -35,6 +35,15 @@ func TestOpenSearch(t *testing.T) {
 			t.Errorf("template %s", got)
 		}
 	}
+	// Behind a proxy that ends TLS, queries go to the proxy, not in clear text past it.
+	r := httptest.NewRequest("GET", "/opensearch.xml", nil)
+	r.Host = "search.example"
+	r.Header.Set("X-Forwarded-Proto", "https")
+	rec := httptest.NewRecorder()
+	w.ServeHTTP(rec, r)
+	if n := strings.Count(rec.Body.String(), `"https://search.example/`); n != 3 || strings.Contains(rec.Body.String(), "http://search") {
+		t.Errorf("behind a proxy: %s", rec.Body)
+	}
 	// A browser that knows no page leaves the parameter empty; that request is answered too.
 	w = New(Options{Crawl: &fake{}})
 	if p, bad := parse("q=a%20b&page=&per=", true); bad != nil || p.Q != "a b" || p.Page != 1 || p.Per != 10 {
