@@ -7,7 +7,9 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode/utf8"
 
+	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/rup"
 	bolt "go.etcd.io/bbolt"
 
@@ -122,6 +124,13 @@ func parseBase(raw string) (*url.URL, error) {
 		return nil, fmt.Errorf("base %q: must be the http or https URL at which the root is served, for example https://www.example.org/", raw)
 	}
 	u.Host = strings.ToLower(u.Host)
+	if strings.ContainsFunc(u.Host, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		h, err := canon.ParseHost(u.Hostname()) // robots know the name as xn--…
+		if err != nil {
+			return nil, fmt.Errorf("base %q: the host is not one at which the root can be served: %w", raw, err)
+		}
+		u.Host = strings.TrimSuffix(string(h)+":"+u.Port(), ":")
+	}
 	if !strings.HasSuffix(u.Path, "/") {
 		u = u.JoinPath("/")
 	}

@@ -389,6 +389,7 @@ func TestCheck(t *testing.T) {
 		"/var/www/html":         func(o *Options) { o.Root = "" },
 		"no such file":          func(o *Options) { o.Root += "x" },
 		"https://www.example":   func(o *Options) { o.Base = "www.site.example" },
+		"host is not one":       func(o *Options) { o.Base = "https://ü..example" },
 		"in the document root":  func(o *Options) { o.Dir = filepath.Join(o.Root, "state") },
 		"/var/lib/rupd":         func(o *Options) { o.Dir = "" },
 		"use no other host":     func(o *Options) { o.Info.CGI = "http://other.example/rup" },
@@ -417,6 +418,17 @@ func TestCheck(t *testing.T) {
 	write(t, o.Root, "User-agent: *\nDisallow: /rup\nAllow: /rupinfo.txt")
 	if err := Check(t.Context(), o, io.Discard); err != nil {
 		t.Errorf("a CGI on another port: %v", err)
+	}
+	// A regression: check found no problem with such a name, and then rupd did not start.
+	o = good()
+	o.Base = "https://Bücher.example:8443"
+	p, err := o.check()
+	if err != nil || p.base.String() != "https://xn--bcher-kva.example:8443/" {
+		t.Errorf("a base with an IDN: %v", err)
+	} else if s, err := New(o); err != nil {
+		t.Errorf("a site with an IDN: %v", err)
+	} else if err := s.Close(); err != nil {
+		t.Error(err)
 	}
 	o = good()
 	o.Base += "~user/"
