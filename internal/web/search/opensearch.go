@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"encoding/xml"
 	"net/http"
 	"regexp"
@@ -30,14 +31,17 @@ var hostPort = regexp.MustCompile(`^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{
 // openSearch answers /opensearch.xml. Templates must be absolute, so they use the name by which the
 // server was asked.
 func (w *Web) openSearch(rw http.ResponseWriter, r *http.Request) {
-	if !hostPort.MatchString(r.Host) {
+	// A proxy passes Host localhost on, as docs/guides/search.md has it, and the name that it was
+	// asked by. Whoever sends these fields without a proxy changes only the answer to himself,
+	// because no cache keeps it.
+	host := cmp.Or(r.Header.Get("X-Forwarded-Host"), r.Host)
+	if !hostPort.MatchString(host) {
 		web.SendProblem(rw, &web.Problem{Status: http.StatusBadRequest, Text: "the Host header names no host"})
 		return
 	}
-	base := "http://" + r.Host
-	// Whoever sends this field without a proxy changes only the answer to himself: no cache keeps it.
+	base := "http://" + host
 	if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" {
-		base = "https://" + r.Host
+		base = "https://" + host
 	}
 	const asked = "?q={searchTerms}&page={startPage?}&per={count?}"
 	body, err := xml.MarshalIndent(openSearchDescription{

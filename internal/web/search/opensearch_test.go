@@ -35,14 +35,21 @@ func TestOpenSearch(t *testing.T) {
 			t.Errorf("template %s", got)
 		}
 	}
-	// Behind a proxy that ends TLS, queries go to the proxy, not in clear text past it.
+	// Behind a proxy that ends TLS, queries go to the proxy, not in clear text past it, nor to the
+	// browser's own machine.
 	r := httptest.NewRequest("GET", "/opensearch.xml", nil)
-	r.Host = "search.example"
+	r.Host = "localhost"
+	r.Header.Set("X-Forwarded-Host", "search.example")
 	r.Header.Set("X-Forwarded-Proto", "https")
 	rec := httptest.NewRecorder()
 	w.ServeHTTP(rec, r)
-	if n := strings.Count(rec.Body.String(), `"https://search.example/`); n != 3 || strings.Contains(rec.Body.String(), "http://search") {
+	if n := strings.Count(rec.Body.String(), `"https://search.example/`); n != 3 || strings.Contains(rec.Body.String(), "localhost") {
 		t.Errorf("behind a proxy: %s", rec.Body)
+	}
+	r.Header.Set("X-Forwarded-Host", "a b")
+	rec = httptest.NewRecorder()
+	if w.ServeHTTP(rec, r); rec.Code != 400 {
+		t.Errorf("behind a proxy without a name: %d", rec.Code)
 	}
 	// A browser that knows no page leaves the parameter empty; that request is answered too.
 	w = New(Options{Crawl: &fake{}})
