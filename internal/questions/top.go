@@ -38,7 +38,7 @@ func (k *Key) compare(o *Key, descending bool) int {
 func (k Key) valid() Key {
 	for _, s := range []*string{&k.Text, &k.ID} {
 		if !utf8.ValidString(*s) {
-			*s = string([]rune(*s)) // one U+FFFD for each invalid byte, as in JSON
+			*s = string([]rune(*s)) // as JSON: U+FFFD for each invalid byte
 		}
 	}
 	return k

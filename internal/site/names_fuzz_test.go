@@ -9,8 +9,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/rup"
 )
 
-// FuzzReportedNames: whatever an announced file is called, a robot reads its URL in the report as it
-// is.
+// FuzzReportedNames: whatever an announced file is called, a robot reads its URL in the report
+// unchanged.
 func FuzzReportedNames(f *testing.F) {
 	for _, s := range []string{"a b", "http:x", "a/index.html", "index.html", "New[2026]: x", "a,b", "%41", "a\nb", "a/..b/c", "?x", "#x", "\xff", "./x"} {
 		f.Add(s)
