@@ -33,8 +33,8 @@ func (k *Key) compare(o *Key, descending bool) int {
 	return cmp.Or(c, strings.Compare(k.ID, o.ID))
 }
 
-// valid returns k as it is read from JSON, which has no invalid UTF-8. Otherwise the key of a row and
-// the same key in a cursor would be two positions.
+// valid returns k as it is read from JSON, which has no invalid UTF-8. Otherwise the key of a row
+// and the same key in a cursor would be two positions.
 func (k Key) valid() Key {
 	for _, s := range []*string{&k.Text, &k.ID} {
 		if !utf8.ValidString(*s) {
