@@ -53,7 +53,7 @@ var lower = map[string][]string{
 	"engine": {"internal/ask", "internal/asker", "internal/crawl", "internal/disk", "internal/fair", "internal/fetcher", "internal/frontier",
 		"internal/indexer", "internal/questions", "internal/service", "internal/control", "internal/tracing", "internal/updates", "pkg/canon", "pkg/queue", "pkg/queue/embedded"},
 	"tracing":    {"internal/crawl"},
-	"web":        {"internal/ask", "internal/crawl"},
+	"web":        {"internal/ask", "internal/crawl", "internal/fair"},
 	"web/search": {"internal/ask", "internal/crawl", "internal/query", "internal/web", "internal/webtext", "pkg/canon"},
 	"web/mcp":    {"internal/ask", "internal/catalog", "internal/crawl", "internal/query", "internal/questions", "internal/web", "internal/webtext", "pkg/canon", "pkg/usage"},
 	"web/dashboard": {"internal/ask", "internal/asker", "internal/crawl", "internal/disk", "internal/questions", "internal/service", "internal/control", "internal/settings", "internal/web", "internal/web/mcp",

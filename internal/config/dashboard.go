@@ -18,6 +18,7 @@ type Access struct {
 	Token     Secret   `key:"dashboard-token" flag:"-"`
 	TokenFile string   `key:"dashboard-token-file" group:"Output" usage:"‹FILE› with the token that opens the dashboard" example:"/run/secrets/dashboard"`
 	Hosts     []string `key:"dashboard-hosts" group:"Output" usage:"answer to these host ‹NAMES› too, besides addresses and localhost" example:"crawl.example.org"`
+	Proxies   []string `key:"dashboard-trusted-proxy" group:"Output" usage:"trust X-Forwarded-For and X-Forwarded-Proto from ‹ADDR›, an address or a network, when clients log in to the dashboard" example:"127.0.0.1"`
 	TLSCert   string   `key:"dashboard-cert" group:"Output" usage:"use TLS with the certificate in ‹FILE› (PEM)" example:"/etc/curtsy/dashboard.pem"`
 	TLSKey    string   `key:"dashboard-key" group:"Output" usage:"‹FILE› with the key of that certificate (PEM)" example:"/etc/curtsy/dashboard-key.pem"`
 }
@@ -39,6 +40,9 @@ func (a *Access) check(src *Source) error {
 	case (a.TLSCert == "") != (a.TLSKey == ""):
 		return src.Refuse("dashboard-cert", "needs dashboard-key, and dashboard-key needs dashboard-cert; use both")
 	}
+	if _, err := prefixes(a.Proxies); err != nil {
+		return src.Refuse("dashboard-trusted-proxy", "is not a list of addresses or networks; use for example 127.0.0.1 or 10.0.0.0/8")
+	}
 	for _, name := range a.Hosts {
 		if strings.ContainsAny(name, ":/ ") || name == "" {
 			return src.Refuse("dashboard-hosts", "must be names without port, for example crawl.example.org")
@@ -51,6 +55,7 @@ func (a *Access) check(src *Source) error {
 // include a token.
 func (a Access) Dashboard(loopback bool, log *slog.Logger) dashboard.Options {
 	o := dashboard.Options{Token: string(a.Token), Hosts: a.Hosts, Log: log}
+	o.Proxies, _ = prefixes(a.Proxies) // check has read them
 	if o.Token == "" && !loopback {
 		o.Token = rand.Text()
 	}

@@ -87,7 +87,7 @@ func (c *Rupd) check(src *Source) error {
 	if err := src.refuseOther("smtp-tls", "is unknown"); err != nil {
 		return err
 	}
-	if _, err := c.proxies(); err != nil {
+	if _, err := prefixes(c.Proxies); err != nil {
 		return src.Refuse("trusted-proxy", "is not a list of addresses or networks; use for example 127.0.0.1 or 10.0.0.0/8")
 	}
 	if _, err := c.span(); err != nil {
@@ -112,8 +112,9 @@ func units(words []string) bool {
 	return len(words) > 0
 }
 
-func (c *Rupd) proxies() (list []netip.Prefix, err error) {
-	for _, p := range c.Proxies {
+// prefixes parses addresses and networks.
+func prefixes(texts []string) (list []netip.Prefix, err error) {
+	for _, p := range texts {
 		prefix, err := netip.ParsePrefix(p)
 		if err != nil {
 			a, err := netip.ParseAddr(p)
@@ -136,7 +137,7 @@ func (c *Rupd) span() (rup.Span, error) {
 
 // Site returns the options of the Site. It must be called after Load, which checks the settings.
 func (c *Rupd) Site(stderr io.Writer) site.Options {
-	proxies, _ := c.proxies()
+	proxies, _ := prefixes(c.Proxies)
 	span, _ := c.span()
 	info := rup.Info{CGI: c.CGI, Exclude: c.Exclude, IncludeOnly: c.IncludeOnly, MaxQuerySpan: span}
 	for _, u := range c.Latency {

@@ -3,11 +3,9 @@ package site
 import (
 	"bytes"
 	"io"
-	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,6 +13,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/curtsy/curtsy/internal/fair"
 	"github.com/curtsy/curtsy/pkg/rup"
 )
 
@@ -185,37 +184,10 @@ func (w *statusWriter) WriteHeader(status int) {
 // Unwrap is for http.ResponseController.
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// clientOf returns a function that finds the client's address. If the request comes from one of the
-// proxies, the client is the last address in X-Forwarded-For that does not belong to a proxy:
-// anyone could have written the addresses before it.
+// clientOf returns a function that finds the client's address, also behind one of the proxies.
 func clientOf(proxies []netip.Prefix) func(*http.Request) netip.Addr {
-	ours := func(a netip.Addr) bool {
-		return slices.ContainsFunc(proxies, func(p netip.Prefix) bool { return p.Contains(a) })
-	}
 	return func(r *http.Request) netip.Addr {
-		host, _, err := net.SplitHostPort(r.RemoteAddr)
-		if err != nil {
-			host = r.RemoteAddr
-		}
-		client, err := netip.ParseAddr(host)
-		if err != nil {
-			return netip.Addr{}
-		}
-		client = client.Unmap()
-		if !ours(client) {
-			return client
-		}
-		addresses := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
-		for _, address := range slices.Backward(addresses) {
-			a, err := netip.ParseAddr(strings.TrimSpace(address))
-			if err != nil {
-				break
-			}
-			if client = a.Unmap(); !ours(client) {
-				break
-			}
-		}
-		return client
+		return fair.Client(proxies, r.RemoteAddr, r.Header.Values("X-Forwarded-For"))
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/curtsy/curtsy/internal/fair"
 )
 
 const loginPath = "/login"
@@ -15,8 +17,10 @@ const loginPath = "/login"
 // present the token first.
 func (s *Server) admit(r *http.Request) (*session, *Problem) {
 	ses := s.sessions.of(r)
-	if ses == nil {
+	if ses == nil && s.o.Token == "" {
 		ses = newSession(false)
+	} else if ses == nil {
+		ses = new(session) // it gets a cookie when it logs in
 	}
 	if s.o.Token == "" || ses.in || r.URL.Path == loginPath {
 		return ses, nil
@@ -38,19 +42,28 @@ var (
 	errTooMany    = errors.New("Too many wrong tokens. Try again in ten seconds.")
 )
 
-// guess compares a token with ours in constant time. After many wrong tokens from an address it
-// refuses all tokens from there for a while.
+// How many wrong tokens are answered as such to one block of addresses, and for how many blocks
+// that is counted. All further blocks share one count.
+const (
+	triesAtOnce = 10
+	triesEvery  = time.Second // then one more
+	triesKept   = 1024
+)
+
+// guess compares a token with ours in constant time. The right one is always accepted: whoever
+// sends wrong ones from the same address, or through the same proxy, must not shut its owner out.
+// So it is the length of a token that prevents guessing (config.Access). Beyond a number of wrong
+// ones, a client only learns that there were too many.
 func (s *Server) guess(r *http.Request, token string) error {
-	tries := s.tries.of(r.RemoteAddr)
-	if tries.Tokens() < 1 {
+	a, b := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(s.o.Token))
+	if subtle.ConstantTimeCompare(a[:], b[:]) == 1 {
+		return nil
+	}
+	client := fair.Client(s.o.Proxies, r.RemoteAddr, r.Header.Values("X-Forwarded-For"))
+	if !s.tries.Allow(time.Now(), fair.BlockOf(client), 1) {
 		return errTooMany
 	}
-	a, b := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(s.o.Token))
-	if subtle.ConstantTimeCompare(a[:], b[:]) != 1 {
-		tries.Allow()
-		return errWrongToken
-	}
-	return nil
+	return errWrongToken
 }
 
 // refusal is the status that answers a refused token.
@@ -147,7 +160,7 @@ func (s *Server) logout(rw http.ResponseWriter, r *http.Request) {
 	if ses := sessionOf(r.Context()); ses.in {
 		s.sessions.ended.add(ses, time.Now())
 	}
-	s.sessions.setCookie(rw, r, newSession(false))
+	s.sessions.removeCookie(rw, r)
 	http.Redirect(rw, r, loginPath, http.StatusSeeOther)
 }
 

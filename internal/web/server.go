@@ -5,8 +5,13 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"strings"
 	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/curtsy/curtsy/internal/fair"
 )
 
 // Limits bound how many questions a face answers.
@@ -42,6 +47,8 @@ type Options struct {
 	// Hosts are the names by which the server may be asked, without port, besides addresses and
 	// localhost.
 	Hosts []string
+	// Proxies are the proxies whose X-Forwarded-For and X-Forwarded-Proto count.
+	Proxies []netip.Prefix
 	// Metrics reports that another handler serves /metrics, /livez, /readyz and /debug/ on this
 	// port.
 	Metrics bool
@@ -57,7 +64,7 @@ type Options struct {
 type Server struct {
 	o         Options
 	sessions  *sessions
-	tries     tries // of wrong tokens
+	tries     *fair.Rates[fair.Party] // of wrong tokens
 	semaphore *Semaphore
 	mux       *http.ServeMux
 	faces     []Face
@@ -75,7 +82,7 @@ type Face interface {
 func New(o Options) *Server {
 	o.Limits = o.Limits.OrDefaults()
 	s := &Server{
-		o: o, sessions: newSessions(o.Token), semaphore: o.Limits.Semaphore(), mux: http.NewServeMux(), programs: map[string]http.Handler{},
+		o: o, sessions: newSessions(o.Proxies), tries: fair.NewRates[fair.Party](rate.Every(triesEvery), triesAtOnce, triesKept), semaphore: o.Limits.Semaphore(), mux: http.NewServeMux(), programs: map[string]http.Handler{},
 	}
 	s.mux.HandleFunc("GET "+loginPath, s.loginPage)
 	s.mux.HandleFunc("POST "+loginPath, s.login)

@@ -10,8 +10,11 @@ import (
 	"encoding/binary"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"time"
+
+	"github.com/curtsy/curtsy/internal/fair"
 )
 
 // sessionLasts is how long a browser stays known.
@@ -21,7 +24,8 @@ const sessionLasts = 7 * 24 * time.Hour
 const idBytes = 16
 
 // session is a browser that is known by a signed cookie. Nothing about it is stored here, unless it
-// has logged out.
+// has logged out. Where a token is needed, a client that has not logged in has the zero session and
+// gets no cookie. Its form is protected by its Origin (see foreign).
 type session struct {
 	id    []byte
 	since time.Time
@@ -45,18 +49,18 @@ func sessionOf(ctx context.Context) *session {
 
 // sessions makes and checks what browsers keep for us. Its methods may be used by many goroutines.
 type sessions struct {
-	key   []byte // signs it
-	ended ended  // sessions that have logged out
+	key     []byte         // signs it
+	ended   ended          // sessions that have logged out
+	proxies []netip.Prefix // as in Options
 }
 
-// newSessions makes one whose key follows from the token, so that a browser stays known when the
-// process starts again. Without a token the key is another each time.
-func newSessions(token string) *sessions {
-	if token == "" {
-		token = rand.Text()
-	}
-	sum := sha256.Sum256([]byte("curtsy dashboard\x00" + token))
-	return &sessions{key: sum[:]}
+// newSessions makes one with a random key. It must not follow from the token, because then whoever
+// sees a cookie could try tokens without asking us. It is not stored: browsers log in again when
+// the process starts again.
+func newSessions(proxies []netip.Prefix) *sessions {
+	k := &sessions{key: make([]byte, sha256.Size), proxies: proxies}
+	_, _ = rand.Read(k.key) // never fails
+	return k
 }
 
 // sign returns what only we can make of these bytes, for a purpose.
@@ -94,7 +98,7 @@ func (k *sessions) decode(value string, now time.Time) *session {
 
 // of is the session of a request; nil if there is none, or if it has logged out.
 func (k *sessions) of(r *http.Request) *session {
-	c, err := r.Cookie(cookieName(r))
+	c, err := r.Cookie(k.cookieName(r))
 	if err != nil {
 		return nil
 	}
@@ -106,23 +110,37 @@ func (k *sessions) of(r *http.Request) *session {
 }
 
 // cookieName differs from port to port: browsers store the cookies of all ports of a host together.
-func cookieName(r *http.Request) string {
+func (k *sessions) cookieName(r *http.Request) string {
 	_, port, err := net.SplitHostPort(r.Host)
 	name := "curtsy"
 	if err == nil {
 		name += "-" + port
 	}
-	if r.TLS != nil {
+	if k.secure(r) {
 		return "__Host-" + name // a browser accepts it only with Secure, and only for this host
 	}
 	return name
 }
 
+// secure reports whether a request came over TLS, to us or to a proxy of ours.
+func (k *sessions) secure(r *http.Request) bool {
+	return r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" && fair.Trusted(k.proxies, r.RemoteAddr)
+}
+
+// cookie makes one that lasts so many seconds. A negative number removes it.
+func (k *sessions) cookie(r *http.Request, name, value string, lasts int) *http.Cookie {
+	return &http.Cookie{
+		Name: name, Value: value, Path: "/", MaxAge: lasts,
+		HttpOnly: true, Secure: k.secure(r), SameSite: http.SameSiteStrictMode,
+	}
+}
+
 func (k *sessions) setCookie(rw http.ResponseWriter, r *http.Request, s *session) {
-	http.SetCookie(rw, &http.Cookie{
-		Name: cookieName(r), Value: k.encode(s), Path: "/", MaxAge: int(sessionLasts / time.Second),
-		HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode,
-	})
+	http.SetCookie(rw, k.cookie(r, k.cookieName(r), k.encode(s), int(sessionLasts/time.Second)))
+}
+
+func (k *sessions) removeCookie(rw http.ResponseWriter, r *http.Request) {
+	http.SetCookie(rw, k.cookie(r, k.cookieName(r), "", -1))
 }
 
 // csrf is what the forms of a session must send.
@@ -147,22 +165,22 @@ func (k *sessions) form(rw http.ResponseWriter, r *http.Request, s *session) *Pr
 }
 
 // doneCookie carries what was done over to the next page, signed for the session.
-func doneCookie(r *http.Request) string { return cookieName(r) + "-done" }
+func (k *sessions) doneCookie(r *http.Request) string { return k.cookieName(r) + "-done" }
 
 // leaveDone has the next page of this session show a text.
 func (k *sessions) leaveDone(rw http.ResponseWriter, r *http.Request, s *session, done string) {
 	enc := base64.RawURLEncoding
 	value := enc.EncodeToString([]byte(done)) + "." + enc.EncodeToString(k.sign("done", append([]byte(done), s.id...)))
-	http.SetCookie(rw, &http.Cookie{Name: doneCookie(r), Value: value, Path: "/", MaxAge: 60, HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode})
+	http.SetCookie(rw, k.cookie(r, k.doneCookie(r), value, 60))
 }
 
 // takeDone returns the text that leaveDone left, once.
 func (k *sessions) takeDone(rw http.ResponseWriter, r *http.Request, s *session) string {
-	c, err := r.Cookie(doneCookie(r))
+	c, err := r.Cookie(k.doneCookie(r))
 	if err != nil {
 		return ""
 	}
-	http.SetCookie(rw, &http.Cookie{Name: doneCookie(r), Path: "/", MaxAge: -1, HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode})
+	http.SetCookie(rw, k.cookie(r, k.doneCookie(r), "", -1))
 	text, mac, _ := strings.Cut(c.Value, ".")
 	enc := base64.RawURLEncoding
 	done, err := enc.DecodeString(text)

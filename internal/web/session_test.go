@@ -30,9 +30,19 @@ func TestEndedIsBounded(t *testing.T) {
 	}
 }
 
+// The key of each process is another, whatever the token is. So a cookie does not show whether a
+// token is right.
+func TestCookieKeyIsRandom(t *testing.T) {
+	s := newSession(true)
+	a, b := New(Options{Token: "a long enough token"}), New(Options{Token: "a long enough token"})
+	if a.sessions.decode(b.sessions.encode(s), time.Now()) != nil || a.sessions.csrf(s) == b.sessions.csrf(s) {
+		t.Error("the key follows from the token")
+	}
+}
+
 // A changed cookie is not accepted, and neither is one that is too old.
 func TestForgedCookie(t *testing.T) {
-	w := newSessions("a long enough token")
+	w := newSessions(nil)
 	s := newSession(true)
 	good := w.encode(s)
 	if w.decode(good, time.Now()) == nil || w.decode(good, s.since.Add(sessionLasts-time.Second)) == nil {

@@ -76,12 +76,15 @@ func TestAssistant(t *testing.T) {
 				t.Errorf("%s: %d %v %s", name, resp.StatusCode, resp.Header, body)
 			}
 		}
-		// Tokens cannot be found by trying.
+		// There is an end of trying tokens, but not for the right one.
 		for range 20 {
 			read(t, c.ask("POST", mcpPath, initialize, program, header("Authorization", "Bearer another")))
 		}
-		if resp := c.ask("POST", mcpPath, initialize, program, header("Authorization", "Bearer "+token)); resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") == "" {
+		if resp := c.ask("POST", mcpPath, initialize, program, header("Authorization", "Bearer another")); resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") == "" {
 			t.Errorf("after many wrong tokens: %d", resp.StatusCode)
+		}
+		if resp := c.ask("POST", mcpPath, initialize, program, header("Authorization", "Bearer "+token)); resp.StatusCode != http.StatusOK {
+			t.Errorf("the right token after many wrong ones: %d", resp.StatusCode)
 		}
 	})
 }

@@ -4,9 +4,11 @@ import (
 	"crypto/tls"
 	"io"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"go.uber.org/goleak"
 )
@@ -172,14 +174,11 @@ func TestToken(t *testing.T) {
 	if code, body := c.get("/"); code != 200 || !strings.Contains(body, "1,000") {
 		t.Errorf("logged in: %d %s", code, body)
 	}
-	// A process that starts again with the same token knows the browser; one with another token
-	// does not.
-	for same, again := range map[bool]*Web{true: shows(Options{Token: token}, running()), false: shows(Options{Token: "another long token"}, running())} {
-		c := browse(t, again)
-		c.cookies[k.Name] = k
-		if code, _ := c.get("/"); (code == 200) != same {
-			t.Errorf("same token %v: %d", same, code)
-		}
+	// A process that starts again asks for the token again, because the key of cookies is random.
+	restarted := browse(t, shows(Options{Token: token}, running()))
+	restarted.cookies[k.Name] = k
+	if code, _ := restarted.get("/"); code != http.StatusUnauthorized {
+		t.Errorf("a cookie of another process: %d", code)
 	}
 	// By the form, which leads on to the requested page, on this server only.
 	for next, want := range map[string]string{"/search?q=a": "/search?q=a", "//evil.example/": "/", "https://evil.example/": "/", "/\\evil.example": "/", "": "/"} {
@@ -222,21 +221,94 @@ func TestLogoutEndsTheSession(t *testing.T) {
 	}
 }
 
-// Tokens cannot be guessed: after ten wrong ones, none is accepted for a while.
+// Whoever sends wrong tokens is answered that there are too many, and does not shut out who has the
+// right one and asks from the same address.
 func TestTries(t *testing.T) {
-	w := shows(Options{Token: "a long enough token"}, running())
-	c := browse(t, w)
-	for range 10 {
-		if code, _ := c.get("/login?token=wrong"); code != http.StatusUnauthorized {
-			t.Fatalf("wrong: %d", code)
+	synctest.Test(t, func(t *testing.T) {
+		w := shows(Options{Token: "a long enough token"}, running())
+		c := browse(t, w)
+		for i := range 60 {
+			want := http.StatusUnauthorized
+			if i >= 10 {
+				want = http.StatusTooManyRequests
+			}
+			if code, _ := c.get("/login?token=wrong"); code != want {
+				t.Fatalf("wrong token %d: %d, want %d", i, code, want)
+			}
+		}
+		right := header("Authorization", "Bearer a long enough token")
+		if code, _ := c.get("/api/v1/search?q=a", right); code != http.StatusOK {
+			t.Errorf("the right token in a header after 60 wrong ones: %d", code)
+		}
+		if code := c.ask("POST", "/mcp", "{}", right, header("Content-Type", "application/json"), header("Accept", "application/json, text/event-stream")).StatusCode; code == http.StatusUnauthorized || code == http.StatusTooManyRequests {
+			t.Errorf("an assistant after 60 wrong tokens: %d", code)
+		}
+		if code, _ := c.get("/login?token=a+long+enough+token"); code != http.StatusSeeOther {
+			t.Errorf("a login after 60 wrong tokens: %d", code)
+		}
+	})
+}
+
+// Who has not logged in gets no cookie, whatever is asked for and however.
+func TestNoCookieBeforeLogin(t *testing.T) {
+	const token = "a long enough token"
+	c := browse(t, shows(Options{Token: token}, running()))
+	for _, path := range append(everything, "/login?token=wrong") {
+		for _, change := range []func(*http.Request){header("X", "y"), header("Authorization", "Bearer "+token), header("Authorization", "Bearer wrong")} {
+			if resp := c.ask("GET", path, "", change); len(resp.Cookies()) > 0 {
+				t.Errorf("%s: %v", path, resp.Cookies())
+			}
 		}
 	}
-	if code, _ := c.get("/login?token=a+long+enough+token"); code != http.StatusTooManyRequests {
-		t.Errorf("after ten wrong ones: %d", code)
+	for _, given := range []string{"wrong", token} {
+		resp := c.ask("POST", "/login", url.Values{"csrf": {c.csrf("/login")}, "token": {given}}.Encode())
+		if got, want := len(resp.Cookies()) > 0, given == token; got != want {
+			t.Errorf("after a login with %q: %v", given, resp.Cookies())
+		}
 	}
-	if code, _ := c.get("/", header("Authorization", "Bearer a long enough token")); code != http.StatusUnauthorized {
-		t.Errorf("by header after ten wrong ones: %d", code)
+	if resp := c.ask("POST", "/logout", "csrf="+c.csrf("/")); len(resp.Cookies()) != 1 || resp.Cookies()[0].MaxAge >= 0 {
+		t.Errorf("after logging out: %v", resp.Cookies())
 	}
+}
+
+// Behind a proxy that the operator names, X-Forwarded-For says who sent wrong tokens, and
+// X-Forwarded-Proto whether cookies need TLS. Others can write what they like.
+func TestTrustedProxy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const token = "a long enough token"
+		w := shows(Options{Token: token, Proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}, running())
+		from := func(addr, client string) func(*http.Request) {
+			return func(r *http.Request) {
+				r.RemoteAddr = addr
+				r.Header.Set("X-Forwarded-For", "192.0.2.99, "+client)
+				r.Header.Set("X-Forwarded-Proto", "https")
+			}
+		}
+		wrong := func(addr, client string) int {
+			code, _ := browse(t, w).get("/login?token=wrong", from(addr, client))
+			return code
+		}
+		for range 11 {
+			wrong("10.0.0.1:1", "203.0.113.1")
+			wrong("198.51.100.1:1", "203.0.113.2") // no proxy of ours
+		}
+		for _, c := range []struct {
+			addr, client string
+			want         int
+		}{
+			{"10.0.0.1:1", "203.0.113.1", 429}, {"10.9.9.9:1", "203.0.113.1", 429}, {"10.0.0.1:1", "203.0.113.2", 401}, {"198.51.100.1:1", "203.0.113.3", 429},
+		} {
+			if got := wrong(c.addr, c.client); got != c.want {
+				t.Errorf("from %s for %s: %d, want %d", c.addr, c.client, got, c.want)
+			}
+		}
+		for addr, secure := range map[string]bool{"10.0.0.1:1": true, "198.51.100.1:1": false} {
+			k := browse(t, w).ask("GET", "/login?token="+url.QueryEscape(token), "", from(addr, "203.0.113.4")).Cookies()[0]
+			if k.Secure != secure || strings.HasPrefix(k.Name, "__Host-") != secure || !k.HttpOnly || k.SameSite != http.SameSiteStrictMode {
+				t.Errorf("through %s: %+v", addr, k)
+			}
+		}
+	})
 }
 
 // With TLS, cookies are sent over TLS only, and pages of the same name without TLS are of another

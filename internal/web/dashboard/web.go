@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"time"
 
@@ -43,6 +44,8 @@ type Options struct {
 	Token string
 	// Hosts are the names by which it may be asked, without port, besides addresses and localhost.
 	Hosts []string
+	// Proxies are the proxies whose X-Forwarded-For and X-Forwarded-Proto count.
+	Proxies []netip.Prefix
 	// Metrics reports that another handler serves /metrics, /livez, /readyz and /debug/ on this
 	// port.
 	Metrics bool
@@ -80,7 +83,7 @@ func New(o Options) *Web {
 	limits := web.Limits{AtOnce: o.AtOnce, Queue: o.Queue, Timeout: o.Timeout}
 	w := &Web{o: o, streams: make(chan struct{}, o.Streams)}
 	w.server = web.New(web.Options{
-		Name: o.Name, Typed: o.Typed, Token: o.Token, Hosts: o.Hosts, Metrics: o.Metrics, Log: o.Log,
+		Name: o.Name, Typed: o.Typed, Token: o.Token, Hosts: o.Hosts, Proxies: o.Proxies, Metrics: o.Metrics, Log: o.Log,
 		Menu: menu, Pages: pageTemplates, Texts: &texts, Limits: limits,
 	})
 	w.catalog.ask, w.catalog.log, w.catalog.wait = o.Ask, o.Log, tableWait
