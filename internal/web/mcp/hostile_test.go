@@ -140,3 +140,32 @@ func FuzzLine(f *testing.F) {
 		}
 	})
 }
+
+// A line that is too long, or nested too deeply, ends the session.
+func TestHostileInput(t *testing.T) {
+	deep := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
+	call := func(query string) string {
+		return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search","arguments":{"query":` + query + "}}}\n"
+	}
+	for _, c := range []struct {
+		in   string
+		ends bool // with an error
+	}{
+		{`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"` + strings.Repeat("a", maxLine-60) + "\"}}\n", false},
+		{strings.Repeat("a", maxLine+1) + "\n", true},
+		{call(deep(100)), false}, // an error of the tool
+		{call(deep(maxLine / 3)), true},
+		{call(strings.Repeat(`{"a":`, maxLine/8)), true},
+		{strings.Repeat("[", maxLine-10) + "\n", true},
+	} {
+		s := New(Options{Ask: func(context.Context, func(context.Context, Crawl) error) error {
+			t.Error("the crawl is asked")
+			return nil
+		}})
+		var out strings.Builder
+		err := s.Talk(t.Context(), strings.NewReader(c.in), &out)
+		if (err != nil) != c.ends || out.Len() > 4<<10 {
+			t.Errorf("%.80q…: ends with %.200v and %d bytes", c.in, err, out.Len())
+		}
+	}
+}
