@@ -1,14 +1,17 @@
 package service
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"log/slog"
 	"math/big"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
@@ -136,4 +139,30 @@ func ends(t *testing.T, reg *prometheus.Registry) map[string]time.Time {
 		}
 	}
 	return got
+}
+
+// A port with TLS speaks HTTP/1.1 only, also to a client that prefers HTTP/2.
+func TestNoHTTP2(t *testing.T) {
+	s, err := Listen("127.0.0.1:0", slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Secure(issue(t, "server", time.Now().AddDate(0, 0, 1))); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx, http.NotFoundHandler()) }()
+	c, err := tls.Dial("tcp", s.ln.Addr().String(), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2", "http/1.1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := c.ConnectionState().NegotiatedProtocol; p != "http/1.1" {
+		t.Errorf("the protocol is %q", p)
+	}
+	c.Close()
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
 }

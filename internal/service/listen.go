@@ -113,7 +113,12 @@ func timely(h http.Handler) http.Handler {
 
 // Run serves h until ctx ends. The contexts of requests end with it too.
 func (s *Server) Run(ctx context.Context, h http.Handler) error {
+	// Not HTTP/2: one connection has hundreds of requests at once there, which limits of connections
+	// do not see, and strangers reach its code before any token.
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
 	srv := &http.Server{
+		Protocols:         protocols,
 		Handler:           timely(h),
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		TLSConfig:         s.secure,
