@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// mostCaused is how many requests one domain may have sent to a third party's site.
-const mostCaused = 100
+// mostCaused is how many requests one domain may have sent to a third party's site of ten names: 32
+// by each of four shards, and a robots.txt of each name.
+const mostCaused = 4*32 + 10
 
 // victim: 300 names of one domain, each of which does everything by which a site may have another
 // one asked: it claims to be its mirror, redirects its robots.txt and lists of datasets there, and
@@ -24,7 +25,8 @@ func victim(ctx context.Context, r *Rig) (Row, error) {
 	defer v.Close()
 	target := func(host string) string {
 		host, _, _ = strings.Cut(host, ":")
-		return fmt.Sprintf("http://%s.victim.test:%s", strings.TrimSuffix(host, ".causes.example"), v.Port())
+		name := strings.TrimSuffix(host, ".causes.example")
+		return fmt.Sprintf("http://www%c.victim.test:%s", name[len(name)-1], v.Port())
 	}
 	evil := http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		to := target(q.Host)

@@ -113,8 +113,8 @@ func timely(h http.Handler) http.Handler {
 
 // Run serves h until ctx ends. The contexts of requests end with it too.
 func (s *Server) Run(ctx context.Context, h http.Handler) error {
-	// Not HTTP/2: one connection has hundreds of requests at once there, which limits of connections
-	// do not see, and strangers reach its code before any token.
+	// Not HTTP/2: one connection has hundreds of requests at once there, beyond all limits of
+	// connections, and strangers reach its code before any token.
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	srv := &http.Server{
