@@ -11,9 +11,9 @@ type Fetch struct {
 	MaxBody Size `key:"max-body" group:"Limits" usage:"keep at most this ‹SIZE› of a page" example:"10MiB"`
 	// MaxCatalogue bounds a JSON catalogue of datasets, which is read as a stream.
 	MaxCatalogue Size `key:"max-catalogue" group:"Limits" usage:"read at most this ‹SIZE› of a dataset catalogue (data.json, CKAN, JSON-LD)" example:"64MiB"`
-	// PageMemory bounds the memory of all large pages together while they are fetched. A page that
-	// does not fit waits.
-	PageMemory Size   `key:"page-memory" group:"Limits" usage:"use at most this ‹SIZE› of memory for large pages; further ones wait" example:"256MiB"`
+	// PageMemory bounds the memory of all large pages together, and of what is gathered from pages
+	// with many links, until they are published. A page that does not fit waits.
+	PageMemory Size   `key:"page-memory" group:"Limits" usage:"use at most this ‹SIZE› of memory for large pages and for pages with many links; further ones wait" example:"256MiB"`
 	PDFToText  string `key:"pdftotext" group:"What is kept" usage:"read PDF files with the poppler program at ‹PATH› (empty: with the built-in reader)" example:"/usr/bin/pdftotext"`
 }
 

@@ -60,8 +60,8 @@ type Options struct {
 	// Bytes of a sitemap; 0 = sitemap.MaxBytes. Tests set less: the race detector needs half a
 	// minute for 50 MiB of XML.
 	maxSitemap int64
-	// Bytes that large pages in flight may use together. A page that would need more waits; 0 = 256
-	// MiB.
+	// Bytes that large pages in flight, and what is gathered from pages with many links, may use
+	// together. A page that would need more waits; 0 = 256 MiB.
 	PageMemory int64
 	// Requests at the same time, and open connections, to one public address (IPv6: to one /64); 0
 	// = 8.

@@ -16,21 +16,45 @@ type refs struct {
 	baseAt  span
 	hasBase bool
 	cut     bool
+	more    func() bool // Page.More; nil: it allows everything
+	asked   bool        // it was called, or is nil
+	refused bool        // it returned false
 }
 
 type span struct{ from, to int }
 
-func (r *refs) reset() {
+func (r *refs) reset(more func() bool) {
 	r.bytes, r.list = r.bytes[:0], r.list[:0]
 	r.seen.reset(0)
 	r.hasBase, r.cut = false, false
+	r.more, r.asked, r.refused = more, more == nil, false
+}
+
+// mayGrow reports whether there is memory for more links than an ordinary page has.
+func (r *refs) mayGrow() bool {
+	if !r.asked {
+		r.asked, r.refused = true, !r.more()
+	}
+	return !r.refused
+}
+
+// trim releases what a page with many links has needed.
+func (r *refs) trim() {
+	r.more = nil
+	r.seen.trim()
+	if cap(r.list) > 2*OrdinaryLinks {
+		r.list = nil
+	}
+	if cap(r.bytes) > 2*OrdinaryText {
+		r.bytes = nil
+	}
 }
 
 // add adds the bytes from mark to the end as a reference. It drops fragments of the page itself,
 // schemes other than http and https, and references that it has already. Most links of most pages
 // end here, for a few nanoseconds each.
 func (r *refs) add(mark int) {
-	from, to := trim(r.bytes, mark, len(r.bytes))
+	from, to := trimmed(r.bytes, mark, len(r.bytes))
 	for i := from; i < to; i++ {
 		if r.bytes[i] == '#' {
 			to = i
@@ -42,7 +66,7 @@ func (r *refs) add(mark int) {
 		r.bytes = r.bytes[:mark]
 		return
 	}
-	if len(r.list) >= MaxLinks {
+	if n := len(r.list); n >= MaxLinks || (n >= OrdinaryLinks || to > OrdinaryText) && !r.mayGrow() {
 		r.cut = true
 		r.bytes = r.bytes[:mark]
 		return
@@ -72,9 +96,9 @@ func (r *refs) baseHref() ([]byte, bool) {
 	return r.bytes[r.baseAt.from:r.baseAt.to], true
 }
 
-// trim narrows b[from:to] by the spaces and control characters that a URL parser ignores at both
+// trimmed narrows b[from:to] by the spaces and control characters that a URL parser ignores at both
 // ends.
-func trim(b []byte, from, to int) (int, int) {
+func trimmed(b []byte, from, to int) (int, int) {
 	for from < to && b[from] <= ' ' {
 		from++
 	}
@@ -139,6 +163,13 @@ func (t *table) add(hash uint64, id int32, same func(int32) bool) bool {
 		case s.hash == hash && same(s.id-1):
 			return false
 		}
+	}
+}
+
+// trim releases the memory of a table that had more than OrdinaryLinks indices.
+func (t *table) trim() {
+	if len(t.slots) > 4*OrdinaryLinks {
+		t.slots = nil
 	}
 }
 

@@ -67,7 +67,7 @@ func pageType(v []byte) bool {
 			break
 		}
 	}
-	from, to := trim(v, 0, len(v))
+	from, to := trimmed(v, 0, len(v))
 	v = v[from:to]
 	return len(v) == 0 || html.Is(v, "text/html") || html.Is(v, "application/xhtml+xml") || html.Is(v, "text/plain")
 }
@@ -80,7 +80,7 @@ func dataType(v []byte, media string) bool {
 			break
 		}
 	}
-	from, to := trim(v, 0, len(v))
+	from, to := trimmed(v, 0, len(v))
 	return html.Is(v[from:to], media)
 }
 

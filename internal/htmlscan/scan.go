@@ -15,8 +15,18 @@ import (
 	"github.com/curtsy/curtsy/pkg/usage"
 )
 
-// MaxLinks is how many different links of one page are kept.
-const MaxLinks = 10_000
+const (
+	// MaxLinks is how many different links of one page are kept.
+	MaxLinks = 10_000
+	// MaxLinkText is how many bytes these links have together. A page can be much shorter, because
+	// its links are relative to a base that may be long.
+	MaxLinkText = 2 << 20
+	// OrdinaryLinks is how many links a Scanner gathers without asking. It keeps buffers for that:
+	// with those for OrdinaryText, about 256 KiB.
+	OrdinaryLinks = 1024
+	// OrdinaryText is how many bytes of links a Scanner gathers without asking.
+	OrdinaryText = 64 << 10
+)
 
 // Page is what Scan looks at.
 type Page struct {
@@ -27,6 +37,10 @@ type Page struct {
 	HTML   bool
 	Header http.Header // its Robots-Tag lines count; may be nil
 	Token  string      // our product token
+	// More is called once before more than OrdinaryLinks links are gathered, or more than
+	// OrdinaryText bytes of them. If it returns false, no more links are gathered. nil means that
+	// there is memory for all of them.
+	More func() bool
 }
 
 // Result is what Scan found. Its slices belong to the Scanner and are valid until the next Scan.
@@ -46,7 +60,7 @@ type Result struct {
 	// MaxFeeds. There are none with Directives.NoFollow.
 	Feeds   []canon.URL
 	Charset string // a name golang.org/x/net/html/charset knows
-	Cut     bool   // there were more than MaxLinks links
+	Cut     bool   // there were more links than MaxLinks, MaxLinkText or More allow
 }
 
 // Mark is a statement in the head of a page about what the page may be used for (formats §8).
@@ -106,11 +120,11 @@ func (s *Scanner) Scan(p Page) Result {
 		if isType(p.ContentType, html.TypeXHTML) {
 			body = html.FromXHTML(body)
 		}
-		s.refs.reset()
+		s.refs.reset(p.More)
 		s.canonicals = 0
 		s.marks, s.feeds = s.marks[:0], s.feeds[:0]
 		s.tokenize(body, s.set.HeaderDirectives().NoFollow)
-		r.Cut, r.Marks = s.refs.cut, s.marks
+		r.Marks = s.marks
 	}
 	r.Tags = s.set.Sources()
 	r.Directives, r.Meta = s.set.Directives(), s.set.MetaDirectives()
@@ -121,6 +135,7 @@ func (s *Scanner) Scan(p Page) Result {
 			r.Links = s.resolve(p.URL, base, cs)
 			r.Feeds = s.announced(base, cs)
 		}
+		r.Cut = s.refs.cut
 	}
 	// One large page must not occupy memory during all the small ones after it.
 	if len(p.Body) > keepBuffers {
@@ -128,6 +143,28 @@ func (s *Scanner) Scan(p Page) Result {
 	}
 	return r
 }
+
+// Trim releases what a page with many links has needed, and forgets the last page. The Result of
+// the last Scan is not valid any more.
+func (s *Scanner) Trim() {
+	s.refs.trim()
+	s.seen.trim()
+	clear(s.links) // they would keep their strings in memory
+	clear(s.marks)
+	clear(s.feeds)
+	if cap(s.links) > 2*OrdinaryLinks {
+		s.links = nil
+	}
+	if cap(s.text) > keepText {
+		s.text = nil
+	}
+	if cap(s.canonical) > OrdinaryText {
+		s.canonical = nil
+	}
+}
+
+// keepText is the largest buffer for a decoded page that Trim keeps.
+const keepText = 256 << 10
 
 // isType reports whether a Content-Type has the media type want.
 func isType(contentType, want string) bool {
@@ -352,6 +389,7 @@ func (s *Scanner) ownAddress(page canon.URL, base *canon.Base, cs html.Encoding)
 func (s *Scanner) resolve(page canon.URL, base *canon.Base, cs html.Encoding) []canon.URL {
 	s.links = s.links[:0]
 	s.seen.reset(len(s.refs.list))
+	text := 0
 	for _, r := range s.refs.list {
 		u, err := base.JoinBytes(cs.Reference(s.refs.bytes[r.from:r.to]))
 		if err != nil || u == page {
@@ -359,6 +397,10 @@ func (s *Scanner) resolve(page canon.URL, base *canon.Base, cs html.Encoding) []
 		}
 		n := len(s.links)
 		if s.seen.add(hashString(string(u)), int32(n), func(i int32) bool { return s.links[i] == u }) {
+			if text += len(u); text > MaxLinkText || text > OrdinaryText && !s.refs.mayGrow() {
+				s.refs.cut = true
+				break
+			}
 			s.links = append(s.links, u)
 		}
 	}

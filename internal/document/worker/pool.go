@@ -19,6 +19,13 @@ import (
 	"github.com/curtsy/curtsy/internal/fair"
 )
 
+// mostHTML is the limit of the text of a document, and MaxHTML is the length of the longest HTML
+// that a child may return with this limit.
+const (
+	mostHTML = 4 << 20
+	MaxHTML  = mostHTML + mostHTML/4 + 64<<10
+)
+
 // Options limit the cost of documents. The zero value of a field means its default.
 type Options struct {
 	Workers int   // children at the same time; 0 = 2
@@ -50,7 +57,7 @@ func (o Options) withDefaults() Options {
 		o.Documents = 100
 	}
 	if o.Limits.HTML <= 0 {
-		o.Limits.HTML = 4 << 20
+		o.Limits.HTML = mostHTML
 	}
 	return o
 }

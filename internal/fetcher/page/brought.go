@@ -26,7 +26,7 @@ type Bringer struct{ p *Pages }
 // NewBringer returns a Bringer. Nothing may be requested with these Options, and Sites are fixed.
 // It uses buf until the visit ends.
 func NewBringer(o Options, buf *Buffers) *Bringer {
-	return &Bringer{&Pages{Options: o, buf: buf, brings: true}}
+	return &Bringer{&Pages{Options: o, buf: buf, gather: gathering{buf: buf}, brings: true}}
 }
 
 // Brought is a document as a mobile robot sent it.
@@ -75,9 +75,10 @@ func (k *Bringer) BringHead(u *crawl.VisitURL, b Brought) (r crawl.Result, ok bo
 	if kind != answer.HTML && kind != answer.XHTML || !p.storable(kind) {
 		return r, false
 	}
-	scan := p.buf.scanner.Scan(htmlscan.Page{
+	scan, _ := p.gather.scan(htmlscan.Page{
 		URL: u.URL, Body: b.Body, ContentType: answer.ContentType(b.Header), HTML: true, Header: b.Header, Token: p.spec().Agent,
-	})
+	}, 0)
+	defer p.gather.done()
 	if !scan.Directives.At(b.At).NoIndex {
 		return r, false
 	}

@@ -106,7 +106,8 @@ func (p *Pages) Archive(u canon.URL, a *wire.Answer) {
 // markupLets reports whether the markup of an answer that brought no page, such as that of an
 // error, allows archiving it.
 func (p *Pages) markupLets(u canon.URL, a *wire.Answer, text []byte) bool {
-	scan := p.buf.scanner.Scan(htmlscan.Page{URL: u, Body: text, ContentType: answer.ContentType(a.Header), HTML: true, Header: a.Header, Token: p.spec().Agent})
+	defer p.gather.done()
+	scan := p.gather.tags(htmlscan.Page{URL: u, Body: text, ContentType: answer.ContentType(a.Header), HTML: true, Header: a.Header, Token: p.spec().Agent})
 	scan.Directives = scan.Directives.At(a.At)
 	return p.archivable(u, a, &scan)
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/document"
 	"github.com/curtsy/curtsy/internal/document/worker"
-	"github.com/curtsy/curtsy/internal/fair"
 	"github.com/curtsy/curtsy/internal/fetcher/answer"
 	"github.com/curtsy/curtsy/internal/fetcher/metrics"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
@@ -34,7 +33,8 @@ func (p *Pages) keepDocument(u *crawl.VisitURL, a *wire.Answer, kind string, r *
 	}
 	met := p.Requests.Metrics
 	start := time.Now()
-	read, err := p.Shared.documents.Read(p.Context, document.File{Type: kind, Charset: answer.Charset(a.Header), Body: a.Body}, p.parties(u))
+	read, err := p.gather.document(p.Context, p.Shared.documents, document.File{Type: kind, Charset: answer.Charset(a.Header), Body: a.Body}, p.gather.parties(u))
+	defer p.gather.done()
 	met.Spent(metrics.Document, start)
 	if err != nil {
 		p.unreadable(u, a, err, r)
@@ -42,20 +42,20 @@ func (p *Pages) keepDocument(u *crawl.VisitURL, a *wire.Answer, kind string, r *
 	}
 	page.Body, page.Truncated = read.HTML, read.Cut
 	start = time.Now()
-	scan := p.buf.scanner.Scan(htmlscan.Page{
+	kept := 0
+	if len(read.HTML) > wire.KeepBuffer {
+		kept = htmlFactor * len(read.HTML)
+	}
+	scan, err := p.gather.scan(htmlscan.Page{
 		URL: u.URL, Body: page.Body, ContentType: "text/html; charset=utf-8", HTML: true, Header: a.Header, Token: p.spec().Agent,
-	})
+	}, kept)
+	if err != nil {
+		fail(p.Requests, u, err, r)
+		return
+	}
 	met.Spent(metrics.Scan, start)
 	p.queue(u, &page, kind, &scan, r)
 	p.follow(u, scan.Links)
-}
-
-// parties are those to whom a page belongs.
-func (p *Pages) parties(u *crawl.VisitURL) []fair.Party {
-	if p.brings {
-		return []fair.Party{fair.DomainOf(u.URL.Host())}
-	}
-	return p.Requests.Session.Parties()
 }
 
 // unreadable fills in the result of a document that could not be read. If the document itself is

@@ -33,7 +33,10 @@ func (p *Pages) Fetch(u *crawl.VisitURL) crawl.Result {
 	}
 	r := crawl.Result{URL: u.URL, Status: f.a.Status, Bytes: f.a.Wire, Took: f.a.Took, FetchedAt: f.a.At}
 	if err != nil {
-		f.failed(err, &r)
+		fail(p.Requests, u, err, &r)
+		if cut := cutAt(&f.a, err); cut != "" && r.Reason == crawl.ReasonNetwork {
+			r.Rule = cut
+		}
 		return r
 	}
 	renewed := f.a.Status == http.StatusNotModified && conditions != nil
@@ -80,16 +83,14 @@ func (f *fetched) want(status int, header http.Header) wire.Wanted {
 	return p.wanted(f.kind, header)
 }
 
-// failed fills in the result of a request that failed.
-func (f *fetched) failed(err error, r *crawl.Result) {
-	fail := f.p.Requests.FailureOf(err)
+// fail fills in the result of a request that failed, or of a page that could not be processed
+// because its visit ended.
+func fail(q *requests.Requests, u *crawl.VisitURL, err error, r *crawl.Result) {
+	fail := q.FailureOf(err)
 	r.Reason, r.Rule = fail.Reason, fail.Detail
-	if cut := cutAt(&f.a, err); cut != "" && fail.Reason == crawl.ReasonNetwork {
-		r.Rule = cut
-	}
 	switch {
 	case fail.Unsent:
-		*r = crawl.Result{URL: f.u.URL, Class: crawl.Returned}
+		*r = crawl.Result{URL: u.URL, Class: crawl.Returned}
 	case fail.Barred:
 		r.Class = crawl.Refused
 	case fail.Final:

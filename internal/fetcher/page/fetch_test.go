@@ -43,6 +43,14 @@ func (s *shelf) SendPages(_ context.Context, _ int, batch []byte) (bool, error) 
 // newPages makes what fetches the pages of a visit to host, which is at addr.
 func newPages(t *testing.T, sink publish.Sink, addr string) *Pages {
 	t.Helper()
+	client := wire.NewClient(wire.Options{Dial: simnet.Of(t).Dial})
+	t.Cleanup(client.Close)
+	return newPagesOf(t, client, host, sink, addr)
+}
+
+// newPagesOf makes what fetches the pages of a visit to a host, which is at addr.
+func newPagesOf(t *testing.T, client *wire.Client, host canon.Host, sink publish.Sink, addr string) *Pages {
+	t.Helper()
 	spec := crawl.Spec{Name: "t", Shards: 1, Scope: "any", MaxDepth: -1, Agent: "curtsy", AllowPrivate: true, Resolve: []string{"*=" + addr}}
 	cfg, err := requests.NewConfig(spec)
 	if err != nil {
@@ -53,8 +61,6 @@ func newPages(t *testing.T, sink publish.Sink, addr string) *Pages {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	client := wire.NewClient(wire.Options{Dial: simnet.Of(t).Dial})
-	t.Cleanup(client.Close)
 	lease, ctx := wire.NewLease(t.Context(), boottime.Now, boottime.Now(), time.Hour)
 	t.Cleanup(lease.End)
 	session := client.NewSession(ctx, ctx, &cfg.Config, host, lease)

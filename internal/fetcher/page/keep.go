@@ -22,10 +22,15 @@ import (
 func (p *Pages) keep(u *crawl.VisitURL, a *wire.Answer, kind string, r *crawl.Result) {
 	met := p.Requests.Metrics
 	start := time.Now()
-	scan := p.buf.scanner.Scan(htmlscan.Page{
+	scan, err := p.gather.scan(htmlscan.Page{
 		URL: u.URL, Body: a.Body, ContentType: scanType(a.Header, kind), HTML: kind != answer.Text,
 		Header: a.Header, Token: p.spec().Agent,
-	})
+	}, 0)
+	defer p.gather.done()
+	if err != nil {
+		fail(p.Requests, u, err, r)
+		return
+	}
 	if scan.Canonical == "" {
 		scan.Canonical = headerCanonical(a.Header, u.URL)
 	}

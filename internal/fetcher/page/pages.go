@@ -11,6 +11,7 @@ import (
 	"github.com/curtsy/curtsy/internal/fetcher/publish"
 	"github.com/curtsy/curtsy/internal/fetcher/requests"
 	"github.com/curtsy/curtsy/internal/fetcher/robots"
+	"github.com/curtsy/curtsy/internal/fetcher/wire"
 	"github.com/curtsy/curtsy/internal/htmlscan"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -46,7 +47,8 @@ type Options struct {
 // Pages fetches the pages of a visit. It belongs to the visit's goroutine.
 type Pages struct {
 	Options
-	buf *Buffers
+	buf    *Buffers
+	gather gathering
 
 	brings     bool                // pages are not requested: see Bringer
 	directives crawl.DirectiveBits // of the last page that was published as stored
@@ -60,11 +62,21 @@ type Buffers struct {
 	outlinks []byte // of a page that is archived
 }
 
+// trim releases what a page with many links has needed.
+func (b *Buffers) trim() {
+	b.scanner.Trim()
+	if cap(b.outlinks) > wire.KeepBuffer {
+		b.outlinks = nil
+	}
+}
+
 // Reset makes new buffers, after a panic while they were in use.
 func (b *Buffers) Reset() { *b = Buffers{} }
 
 // New returns what fetches the pages of a visit. It uses buf until the visit ends.
-func New(o Options, buf *Buffers) *Pages { return &Pages{Options: o, buf: buf} }
+func New(o Options, buf *Buffers) *Pages {
+	return &Pages{Options: o, buf: buf, gather: gathering{buf, o.Requests.Session}}
+}
 
 // spec returns the crawl's spec.
 func (p *Pages) spec() *crawl.Spec { return p.Requests.Config.Spec() }

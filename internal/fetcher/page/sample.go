@@ -100,7 +100,8 @@ func (p *Pages) Verify(u canon.URL) (s crawl.Sample, ok bool) {
 		s.Digest = digestOf(sha256.Sum256(a.Body))
 		tags := p.Sites.HeaderTags(a.Header, a.At)
 		if f.kind != answer.Text && comparable(f.kind) {
-			scan := p.buf.scanner.Scan(htmlscan.Page{URL: u, Body: a.Body, ContentType: scanType(a.Header, f.kind), HTML: true, Header: a.Header, Token: p.spec().Agent})
+			defer p.gather.done()
+			scan := p.gather.tags(htmlscan.Page{URL: u, Body: a.Body, ContentType: scanType(a.Header, f.kind), HTML: true, Header: a.Header, Token: p.spec().Agent})
 			tags.Directives = scan.Directives.At(a.At)
 		}
 		s.Directives = uint8(publish.DirectiveBits(tags.Directives))

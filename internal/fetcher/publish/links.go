@@ -2,6 +2,7 @@ package publish
 
 import (
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/fetcher/wire"
 	"github.com/curtsy/curtsy/internal/scope"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -35,7 +36,7 @@ func (p *Publisher) sendLinks(shard int) {
 	if len(s.links) == 0 || p.Lost() {
 		return
 	}
-	splitLinks(s.links, crawl.MaxEventBytes, func(part []crawl.Links) bool {
+	splitLinks(s.links, LinksMessage, func(part []crawl.Links) bool {
 		return p.Event(shard, &crawl.Event{Links: part})
 	})
 	p.buf.links.drop(shard)
@@ -100,17 +101,22 @@ const linkOverhead = 8
 // seenOverhead is the memory that a remembered link takes besides its text.
 const seenOverhead = 48
 
-// Bounds on what one visit remembers. Only malicious pages come near them. A visit that forgets
-// what it saw offers some links again, and does no other harm.
+// Bounds on what one visit remembers, after each page. A visit that forgets what it saw offers some
+// links again, and does no other harm. For the links of one page that has more of them, memory was
+// reserved (package page); they are published before it is returned.
 const (
-	maxKnown = 4 << 20 // bytes
-	maxLinks = 4 << 20 // bytes of links that wait for a report, of all shards together
+	maxKnown = wire.KeepBuffer // bytes
+	maxLinks = wire.KeepBuffer // bytes of links that wait for a report, of all shards together
+	// LinksMessage is about the size of the largest message with nothing but links. While it is
+	// published, it is in memory several times, also in the broker and in the frontier.
+	LinksMessage = 128 << 10
+	// keepLinks is how long lists of URLs may be if their memory is kept.
+	keepLinks = 256
+	// keepLists is how many of them are kept for a shard.
+	keepLists = 8
 )
 
 func (o *outlinks) reset(shards int) {
-	if o.known > maxKnown/8 {
-		o.seen = nil // a map does not shrink
-	}
 	if o.seen == nil {
 		o.seen = make(map[canon.URL]position)
 	}
@@ -132,11 +138,15 @@ func (o *outlinks) reset(shards int) {
 func (o *outlinks) drop(shard int) {
 	s := &o.shards[shard]
 	for i := range s.links {
-		clear(s.links[i].URLs) // they would keep the strings alive
-		s.links[i] = crawl.Links{URLs: s.links[i].URLs[:0]}
+		urls := s.links[i].URLs
+		clear(urls) // they would keep the strings alive
+		if i >= keepLists || cap(urls) > keepLinks {
+			urls = nil
+		}
+		s.links[i] = crawl.Links{URLs: urls[:0]}
 	}
 	s.links, s.bytes = s.links[:0], 0
-	if cap(s.links) > 1<<10 {
+	if cap(s.links) > keepLinks {
 		s.links = nil
 	}
 }
@@ -174,7 +184,7 @@ func (o *outlinks) add(in *scope.Scope, from canon.URL, depth, redirects int, li
 		last := &s.links[len(s.links)-1]
 		last.URLs = append(last.URLs, u)
 		o.bytes += len(u) + linkOverhead
-		if s.bytes += len(u) + linkOverhead; s.bytes >= crawl.MaxEventBytes {
+		if s.bytes += len(u) + linkOverhead; s.bytes >= LinksMessage {
 			full = n
 		}
 	}

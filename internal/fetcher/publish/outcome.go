@@ -71,7 +71,7 @@ func (p *Publisher) Report(partial bool, progress func() Progress) (ok bool) {
 	p.FlushPages()
 	feeds := p.publishFeeds()
 	links := &p.buf.links
-	if links.shards[p.Shard].bytes > crawl.MaxEventBytes/2 {
+	if links.shards[p.Shard].bytes > LinksMessage {
 		p.sendLinks(p.Shard)
 	}
 	along, alone := links.carried(p.Shard)

@@ -124,8 +124,5 @@ func (b *Buffers) Tidy() {
 	if cap(b.batch) > 2*maxBatch {
 		b.batch = nil
 	}
-	if b.links.known > wire.KeepBuffer {
-		b.links.seen, b.links.known = nil, 0
-	}
 	clear(b.results)
 }

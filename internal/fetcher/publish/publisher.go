@@ -117,11 +117,14 @@ func (p *Publisher) append(ctx context.Context, shard int, ev *crawl.Event) erro
 	buf := messages.Get().(*[]byte)
 	*buf = crawl.AppendEvent((*buf)[:0], ev)
 	err := p.Sink.AppendEvent(ctx, shard, *buf)
-	if cap(*buf) <= crawl.MaxPayloadBytes {
+	if cap(*buf) <= maxKept {
 		messages.Put(buf)
 	}
 	return err
 }
+
+// maxKept is the size of the largest buffer that is kept for later messages.
+const maxKept = 64 << 10
 
 var messages = sync.Pool{New: func() any { return new([]byte) }}
 

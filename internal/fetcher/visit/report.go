@@ -111,8 +111,8 @@ func (v *Visit) Close() {
 	v.publish(false)
 	v.deps.metrics.Visits.Inc()
 	v.deps.metrics.Count(v.publisher.Results())
-	v.requests.Session.Release()
 	v.tidy()
+	v.requests.Session.Release()
 	v.report.trace.Visited(v.job, v.requests.Account.Requests, v.requests.Reason(), v.sites.Began, time.Now())
 }
 

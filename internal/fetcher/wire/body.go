@@ -114,7 +114,7 @@ func (h *Session) givenUp(a Answer, err error) bool {
 }
 
 func (h *Session) exchange(u canon.URL, extra http.Header, want func(int, http.Header) Wanted) (a Answer, err error) {
-	h.letGo()
+	h.Memory.release()
 	resp, err := h.send(u, extra)
 	a.At = time.Now()
 	if resp == nil {
@@ -179,7 +179,7 @@ func (u *unpacker) readWhole(length int64, decide func([]byte) bool, a *Answer) 
 	h.Buf = h.Buf[:0]
 	if n := length; n > 0 && layers == 0 {
 		if n = min(n, limit); n >= KeepBuffer {
-			if err := h.takeMemory(n, 0); err != nil {
+			if err := h.Memory.takeBody(n, 0); err != nil {
 				return false, err
 			}
 		}
@@ -192,10 +192,10 @@ func (u *unpacker) readWhole(length int64, decide func([]byte) bool, a *Answer) 
 	if err != nil {
 		return false, err
 	}
-	defer h.fitMemory()
+	defer h.Memory.fitBody()
 	asked, looked := decide == nil, false
 	for {
-		if len(h.Buf) >= KeepBuffer && h.memory == 0 {
+		if len(h.Buf) >= KeepBuffer && h.Memory.body.claim == nil {
 			again, err := u.grow(limit)
 			if err != nil {
 				return false, err
@@ -254,7 +254,7 @@ func (u *unpacker) readWhole(length int64, decide func([]byte) bool, a *Answer) 
 // upTo returns how far the buffer may be filled now. An ordinary one is filled only up to the size
 // that needs memory of the budget.
 func (u *unpacker) upTo() int64 {
-	if u.h.memory == 0 {
+	if u.h.Memory.body.claim == nil {
 		return min(u.limit+1, KeepBuffer)
 	}
 	return u.limit + 1
@@ -263,7 +263,7 @@ func (u *unpacker) upTo() int64 {
 // stream passes a body to a function that reads it as it arrives.
 func (h *Session) stream(wire *wireReader, encoding string, stream func(io.Reader) error) (complete bool, err error) {
 	if heavy(encoding) {
-		if err := h.takeMemory(0, decoderMemory); err != nil {
+		if err := h.Memory.takeBody(0, decoderMemory); err != nil {
 			return false, err
 		}
 	}

@@ -114,7 +114,7 @@ type Session struct {
 	Delayed time.Duration
 	Waiting context.Context // ends as soon as the fetcher stops, too
 	Buf     []byte          // the last body
-	memory  int64           // of the budget, that Buf uses
+	Memory  Memory          // that Buf uses, and what is gathered from it
 	// The last body that came with a heavy encoding, as it came, if it was of ordinary size.
 	packed []byte
 
@@ -167,6 +167,7 @@ type RequestLog interface {
 // NewSession begins a session. Its user calls Release at the end.
 func (c *Client) NewSession(ctx, waiting context.Context, cfg *Config, host canon.Host, l *Lease) *Session {
 	h := &Session{c: c, cfg: cfg, host: host, Lease: l, Waiting: waiting, ctx: ctx, token: c.newIPToken(string(host))}
+	h.Memory.h = h
 	switch open := c.conns.get(host); {
 	case open == nil:
 	case open.cfg != cfg:
@@ -322,7 +323,7 @@ func (h *Session) takeIPToken(a netip.Addr, kept *conn) error {
 
 // Release ends a session. No request is sent in it any more.
 func (h *Session) Release() {
-	h.letGo()
+	h.Memory.release()
 	h.token.leave()
 }
 

@@ -39,8 +39,8 @@ type Options struct {
 	IdleTimeout time.Duration // an unused connection is kept this long; 0 = 30 s
 
 	MaxHeader int64 // bytes of a response's header block; 0 = 64 KiB
-	// Bytes that large pages in flight may use together. A page that would need more waits; 0 = 256
-	// MiB.
+	// Bytes that large pages in flight, and what is gathered from pages with many links, may use
+	// together. A page that would need more waits; 0 = 256 MiB.
 	PageMemory int64
 	// Requests at the same time, and open connections, to one public address (IPv6: to one /64); 0
 	// = 8.
@@ -66,7 +66,7 @@ func (o Options) withDefaults() Options {
 	orDefault(&o.MinRate, 1024)
 	orDefault(&o.IdleTimeout, 30*time.Second)
 	orDefault(&o.MaxHeader, 64<<10)
-	orDefault(&o.PageMemory, 256<<20) // about eight of the largest at the same time
+	orDefault(&o.PageMemory, 256<<20) // about seven of the largest at the same time
 	orDefault(&o.MaxPerIP, 8)
 	return o
 }

@@ -399,10 +399,8 @@ func TestWaitForMemoryIsNotTheOrigins(t *testing.T) {
 			return true
 		})
 		h := newTestSession(t, Options{FirstByte: whole, WholeResponse: whole, RateWindow: whole}, w.Addr().String(), "h.test")
-		if !h.c.memory.free.TryAcquire(h.c.memory.size) {
-			t.Fatal("there is no room from the start")
-		}
-		free := time.AfterFunc(whole+200*time.Millisecond, func() { h.c.memory.free.Release(h.c.memory.size) })
+		all := takeAll(t, h.c.memory.bodies)
+		free := time.AfterFunc(whole+200*time.Millisecond, func() { all.Release(0) })
 		defer free.Stop()
 		a, err := h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll)
 		if err != nil || len(a.Body) != 2*len(half) {

@@ -8,13 +8,21 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sync/semaphore"
+	"github.com/curtsy/curtsy/internal/fair"
 )
 
-// Memory for pages. An ordinary page needs none of the budget, because it is read into the buffer
-// of its scratch. A large page reserves memory before it is read further, for the largest size that
-// it may have, and returns what it did not need after it was read. Each request reserves memory
-// once, so nobody who has some waits for more.
+// Memory for pages. An ordinary page needs none of the budgets, because it is read into the buffer
+// of its scratch, and its links are gathered in tables of ordinary size.
+//
+// There are two budgets. A large page reserves memory of the first one before it is read further,
+// for the largest size that it may have, and returns what it did not need after it was read. A page
+// with many links reserves memory of the second one before more of them are gathered
+// (Memory.Gather), and returns it when they are published. Both are divided among parties.
+//
+// Nobody waits forever: a request reserves once of each budget, of the second one after the first,
+// and what it has is released before the next request of its visit. So whoever has memory of the
+// second budget waits for no memory, but only until what it gathered is published, which needs
+// none; and whoever has memory of the first one waits only for those.
 const (
 	// KeepBuffer is the size of the largest buffer that a scratch keeps. A page that is larger
 	// reserves memory.
@@ -25,6 +33,8 @@ const (
 	// decoderMemory is the most that a br or zstd decoder uses, with the largest window that it
 	// accepts.
 	decoderMemory = 16 << 20
+	// gatherPart is the part of the memory for pages that is for what they gather.
+	gatherPart = 8
 )
 
 // Roomy returns the size of a buffer that is made for n bytes. The pages of a site have similar
@@ -41,63 +51,134 @@ const memoryStep = 16 << 10
 
 // memoryBudget is the memory that the pages in flight share. It may be used concurrently.
 type memoryBudget struct {
-	size     int64
-	free     *semaphore.Weighted
+	bodies   *fair.Queue   // bytes; costs are MiB times seconds
+	gathered *fair.Queue   // the same, of size/gatherPart bytes
+	size     int64         // of both
 	decoding chan struct{} // an element for each decoder that works on an ordinary page
 }
 
 func newMemoryBudget(size int64) *memoryBudget {
-	// The decoding of an ordinary page waits for nothing but the processor.
-	return &memoryBudget{size: size, free: semaphore.NewWeighted(size), decoding: make(chan struct{}, max(runtime.GOMAXPROCS(0), 2))}
+	return &memoryBudget{
+		size:     size,
+		bodies:   fair.NewQueue(fair.Options{Capacity: size - size/gatherPart}),
+		gathered: fair.NewQueue(fair.Options{Capacity: size / gatherPart}),
+		// The decoding of an ordinary page waits for nothing but the processor.
+		decoding: make(chan struct{}, max(runtime.GOMAXPROCS(0), 2)),
+	}
 }
 
-// take waits for memory and returns how much was reserved. That is never more than the whole
-// budget, so a single page always gets its memory.
-func (r *memoryBudget) take(ctx context.Context, n int64) (int64, error) {
-	n = min(n, r.size)
-	return n, r.free.Acquire(ctx, n)
+// Memory is what a session has reserved of the memory for pages. It belongs to the visit's
+// goroutine.
+type Memory struct {
+	h        *Session
+	body     reserved
+	gathered reserved
 }
 
-// takeMemory waits until there is memory for a page of n bytes, and extra bytes besides. The origin
-// is not the cause, so this time counts against no limit.
-func (h *Session) takeMemory(n, extra int64) error {
-	if h.memory > 0 {
+// reserved is memory of one budget.
+type reserved struct {
+	claim *fair.Claim // nil: none
+	n     int64       // bytes
+	since time.Time   // when it became n
+	cost  float64     // of the time before
+}
+
+// take waits for memory. It takes no more than the whole budget, so a single page always gets its
+// memory.
+func (r *reserved) take(ctx context.Context, from *fair.Queue, n int64, parties []fair.Party) error {
+	if r.claim != nil {
 		return nil
 	}
-	start := time.Now()
-	got, err := h.c.memory.take(h.ctx, memoryFactor*n+extra)
+	claim, err := from.Acquire(ctx, n, parties...)
 	if err != nil {
 		return err
 	}
-	h.memory = got
-	h.PausedSince(start)
+	*r = reserved{claim: claim, n: n, since: time.Now()}
 	return nil
 }
 
-// MemoryUnused reports whether no large page uses the memory for them.
-func (c *Client) MemoryUnused() bool {
-	unused := c.memory.free.TryAcquire(c.memory.size)
-	if unused {
-		c.memory.free.Release(c.memory.size)
-	}
-	return unused
-}
-
-// fitMemory returns the memory that a page does not need after it was read.
-func (h *Session) fitMemory() {
-	if need := memoryFactor * int64(cap(h.Buf)); need < h.memory {
-		h.c.memory.free.Release(h.memory - need)
-		h.memory = need
+// shrink returns all but n bytes.
+func (r *reserved) shrink(n int64) {
+	if r.claim != nil && n < r.n {
+		r.count()
+		r.n = n
+		r.claim.Shrink(n)
 	}
 }
 
-// letGo returns the memory of a large page.
-func (h *Session) letGo() {
-	if h.memory > 0 {
-		h.c.memory.free.Release(h.memory)
-		h.memory, h.Buf = 0, nil
+func (r *reserved) release() {
+	if r.claim != nil {
+		r.count()
+		r.claim.Release(r.cost)
+		*r = reserved{}
 	}
 }
+
+// count adds up what the memory has cost others.
+func (r *reserved) count() {
+	now := time.Now()
+	r.cost += float64(r.n) / (1 << 20) * now.Sub(r.since).Seconds()
+	r.since = now
+}
+
+// takeBody waits until there is memory for a page of n bytes, and extra bytes besides. The origin
+// is not the cause, so this time counts against no limit.
+func (m *Memory) takeBody(n, extra int64) error {
+	if m.body.claim != nil {
+		return nil
+	}
+	start := time.Now()
+	if err := m.body.take(m.h.ctx, m.h.c.memory.bodies, memoryFactor*n+extra, m.h.Parties()); err != nil {
+		return err
+	}
+	m.h.PausedSince(start)
+	return nil
+}
+
+// fitBody returns the memory that a page does not need after it was read.
+func (m *Memory) fitBody() { m.body.shrink(memoryFactor * int64(cap(m.h.Buf))) }
+
+// Gather waits until n bytes may be gathered from the last answer, beside its body. It is called
+// when the request has ended, and before they are gathered. The session reserves memory for that
+// once: later calls do nothing until Gathered or the next request returns the memory.
+func (m *Memory) Gather(n int64) error {
+	return m.gathered.take(m.h.ctx, m.h.c.memory.gathered, n, m.h.Parties())
+}
+
+// TryGather is Gather for those who do not wait. It reports whether the memory is reserved.
+func (m *Memory) TryGather(n int64) bool {
+	if m.gathered.claim != nil {
+		return true
+	}
+	budget := m.h.c.memory
+	n = min(n, budget.size/gatherPart)
+	claim, ok := budget.gathered.Try(n, m.h.Parties()...)
+	if ok {
+		m.gathered = reserved{claim: claim, n: n, since: time.Now()}
+	}
+	return ok
+}
+
+// Gathered returns all but n bytes of what Gather reserved: all of it if n is 0.
+func (m *Memory) Gathered(n int64) {
+	if n <= 0 {
+		m.gathered.release()
+	} else {
+		m.gathered.shrink(n)
+	}
+}
+
+// release returns the memory of the last page.
+func (m *Memory) release() {
+	m.gathered.release()
+	if m.body.claim != nil {
+		m.body.release()
+		m.h.Buf = nil
+	}
+}
+
+// MemoryUnused reports whether no page has reserved memory.
+func (c *Client) MemoryUnused() bool { return c.memory.bodies.Idle() && c.memory.gathered.Idle() }
 
 // unpacker decodes a body under a Content-Encoding. A decoder may need 16 MiB, so none of them
 // waits for the network because of an ordinary page: such a page is read first, and then decoded. A
@@ -127,7 +208,7 @@ func (u *unpacker) open() (io.Reader, error) {
 			return nil, err
 		}
 	}
-	if heavy(u.encoding) && u.h.memory == 0 {
+	if heavy(u.encoding) && u.h.Memory.body.claim == nil {
 		select {
 		case u.h.c.memory.decoding <- struct{}{}:
 			u.slot = true
@@ -152,7 +233,7 @@ func (u *unpacker) fetch() error {
 	u.packed = u.h.packed[:0]
 	for {
 		if len(u.packed) >= KeepBuffer {
-			return u.h.takeMemory(u.limit, decoderMemory)
+			return u.h.Memory.takeBody(u.limit, decoderMemory)
 		}
 		if len(u.packed) == cap(u.packed) {
 			u.packed = append(u.packed, make([]byte, max(4<<10, cap(u.packed)))...)[:len(u.packed)]
@@ -171,10 +252,10 @@ func (u *unpacker) fetch() error {
 // memory is waited for.
 func (u *unpacker) grow(n int64) (again io.Reader, err error) {
 	if !u.slot {
-		return nil, u.h.takeMemory(n, 0)
+		return nil, u.h.Memory.takeBody(n, 0)
 	}
 	u.close()
-	if err := u.h.takeMemory(n, decoderMemory); err != nil {
+	if err := u.h.Memory.takeBody(n, decoderMemory); err != nil {
 		return nil, err
 	}
 	return u.open()

@@ -44,7 +44,7 @@ type Talked struct {
 // that connection cannot be changed. Nothing is signed, and no credentials are added, except that
 // a certificate for the origin is shown if the server asks for it. Nothing is repeated.
 func (limits Talk) Run(h *Session, u canon.URL, talk func(net.Conn) (status int, err error)) (t Talked, err error) {
-	h.letGo()
+	h.Memory.release()
 	if err := h.c.pass(h, u); err != nil {
 		return t, err
 	}
