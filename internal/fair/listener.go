@@ -17,18 +17,18 @@ import (
 // Each connection that a stranger opens costs the process a file, and the files of a process are
 // limited. The rest is for its own files, the embedded NATS server and requests.
 const (
-	doorsPart = 4    // a quarter of the files that the process may open are for strangers
-	leastDoor = 16   // connections, even if that is more than a quarter
-	mostDoors = 1024 // connections; more would only cost memory
+	strangersPart    = 4    // a quarter of the files that the process may open are for strangers
+	leastConnections = 16   // connections, even if that is more than a quarter
+	mostConnections  = 1024 // connections; more would only cost memory
 
 	// BlockConns is how many connections one block of addresses has at a listener unless
 	// ListenerOptions sets another number. A browser has six.
 	BlockConns = 32
 )
 
-// Doors is a number of connections that several listeners share. Use NewDoors to make one. It may
-// be used concurrently.
-type Doors struct {
+// Connections is a number of connections that several listeners share. Use NewConnections to make
+// one. It may be used concurrently.
+type Connections struct {
 	most int
 
 	mu    sync.Mutex // guards what follows
@@ -36,20 +36,25 @@ type Doors struct {
 	count uint64 // of all connections that there ever were
 }
 
-// NewDoors makes one for a number of connections.
-func NewDoors(most int) *Doors { return &Doors{most: most, conns: map[*Conn]struct{}{}} }
+// NewConnections makes one for a number of connections.
+func NewConnections(most int) *Connections {
+	return &Connections{most: most, conns: map[*Conn]struct{}{}}
+}
 
-// Process returns the Doors of this process, which are as many as its limit of open files allows.
-var Process = sync.OnceValue(func() *Doors { return NewDoors(doorsOf(disk.MaxFiles())) })
+// Process returns the Connections of this process. There are as many as its limit of open files
+// allows.
+var Process = sync.OnceValue(func() *Connections { return NewConnections(connectionsOf(disk.MaxFiles())) })
 
-// doorsOf is how many connections of strangers a process may have that may open files.
-func doorsOf(files int) int { return min(max(files/doorsPart, leastDoor), mostDoors) }
+// connectionsOf is how many connections of strangers a process may have that may open files.
+func connectionsOf(files int) int {
+	return min(max(files/strangersPart, leastConnections), mostConnections)
+}
 
 // Most is how many connections there may be at the same time.
-func (d *Doors) Most() int { return d.most }
+func (d *Connections) Most() int { return d.most }
 
 // Len is how many connections there are.
-func (d *Doors) Len() int {
+func (d *Connections) Len() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.conns)
@@ -57,9 +62,9 @@ func (d *Doors) Len() int {
 
 // ListenerOptions limit the connections of a listener. A zero field means its default.
 type ListenerOptions struct {
-	Most     int    // connections at the same time; 0 = as many as Doors has
-	PerBlock int    // connections of one block of addresses; 0 = BlockConns
-	Doors    *Doors // shared with other listeners; nil = those of the process
+	Most        int          // connections at the same time; 0 = as many as Connections has
+	PerBlock    int          // connections of one block of addresses; 0 = BlockConns
+	Connections *Connections // shared with other listeners; nil = those of the process
 	// Refuse is called with a connection that is about to be closed because its block has too many.
 	// It must not wait. Nil does nothing.
 	Refuse func(net.Conn)
@@ -73,8 +78,8 @@ type ListenerOptions struct {
 // that was sent nothing for the longest time. So those who send slowly, or only wait, do not keep
 // others out. If the process has no file left for a connection, one is closed too.
 func Listener(ln net.Listener, o ListenerOptions) net.Listener {
-	if o.Doors == nil {
-		o.Doors = Process()
+	if o.Connections == nil {
+		o.Connections = Process()
 	}
 	if o.Most <= 0 {
 		o.Most = math.MaxInt
@@ -130,7 +135,7 @@ func (l *listener) Accept() (net.Conn, error) {
 				l.warned = now
 				l.o.Log.Error("a connection could not be accepted", "address", l.Addr().String(), "err", disk.Explain(err))
 			}
-			l.o.Doors.makeRoom()
+			l.o.Connections.makeRoom()
 			select {
 			case <-time.After(pause):
 			case <-l.closed:
@@ -156,7 +161,7 @@ func (l *listener) Close() error {
 // enter counts a connection, and closes others if that is necessary. ok is false if the block of
 // the connection has too many.
 func (l *listener) enter(c net.Conn) (conn *Conn, ok bool) {
-	addr, d := AddrOf(c.RemoteAddr().String()), l.o.Doors
+	addr, d := AddrOf(c.RemoteAddr().String()), l.o.Connections
 	conn = &Conn{Conn: c, ln: l, block: BlockOf(addr)}
 	conn.active.Store(time.Now().UnixNano())
 	var victim *Conn
@@ -191,7 +196,7 @@ func (l *listener) enter(c net.Conn) (conn *Conn, ok bool) {
 }
 
 // makeRoom closes a connection so that a file can be opened.
-func (d *Doors) makeRoom() {
+func (d *Connections) makeRoom() {
 	d.mu.Lock()
 	c := d.evict(func(*Conn) bool { return true }, Party{})
 	d.mu.Unlock()
@@ -203,7 +208,7 @@ func (d *Doors) makeRoom() {
 // evict no longer counts one of the connections that may be closed, and returns it: of the block
 // that has the most, the one that was sent nothing for the longest time. newcomer has one more
 // than is seen. It returns nil if there is none. The caller has locked mu.
-func (d *Doors) evict(may func(*Conn) bool, newcomer Party) (victim *Conn) {
+func (d *Connections) evict(may func(*Conn) bool, newcomer Party) (victim *Conn) {
 	has := map[Party]int{newcomer: 1}
 	for c := range d.conns {
 		if may(c) {
@@ -251,7 +256,7 @@ func (c *Conn) CloseWrite() error {
 // Close closes the connection, which then no longer counts.
 func (c *Conn) Close() error {
 	err := c.Conn.Close()
-	d := c.ln.o.Doors
+	d := c.ln.o.Connections
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.conns, c)

@@ -85,7 +85,7 @@ func open(c net.Conn) bool {
 func TestListenerPerBlock(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		refused := 0
-		s := newStreet(t, fair.ListenerOptions{PerBlock: 4, Doors: fair.NewDoors(100), Refuse: func(net.Conn) { refused++ }})
+		s := newStreet(t, fair.ListenerOptions{PerBlock: 4, Connections: fair.NewConnections(100), Refuse: func(net.Conn) { refused++ }})
 		var last net.Conn
 		for i := range 4 {
 			_, first := s.come("203.0.113.7")
@@ -129,12 +129,12 @@ func TestListenerPerBlock(t *testing.T) {
 // that has most. Sending to us does not make a connection less idle, however steadily its bytes
 // come.
 func TestListenerClosesTheIdle(t *testing.T) {
-	for _, total := range []fair.ListenerOptions{{Most: 6}, {Doors: fair.NewDoors(6)}} {
+	for _, total := range []fair.ListenerOptions{{Most: 6}, {Connections: fair.NewConnections(6)}} {
 		simnet.Test(t, func(t *testing.T) {
-			if total.Doors != nil {
-				total.Doors = fair.NewDoors(6)
+			if total.Connections != nil {
+				total.Connections = fair.NewConnections(6)
 			} else {
-				total.Doors = fair.NewDoors(100)
+				total.Connections = fair.NewConnections(100)
 			}
 			s := newStreet(t, total)
 			alone, _ := s.come("203.0.113.1") // the oldest of all
@@ -159,7 +159,7 @@ func TestListenerClosesTheIdle(t *testing.T) {
 					t.Errorf("connection %d of the block with most: open %v, want %v", i, got, want)
 				}
 			}
-			if n := total.Doors.Len(); n != 6 {
+			if n := total.Connections.Len(); n != 6 {
 				t.Errorf("%d connections, want 6", n)
 			}
 		})
@@ -167,15 +167,15 @@ func TestListenerClosesTheIdle(t *testing.T) {
 }
 
 // All listeners of a process share its connections.
-func TestListenersShareDoors(t *testing.T) {
+func TestListenersShareConnections(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
-		doors, n := fair.NewDoors(20), simnet.New(simnet.Options{})
-		a, b := streetOn(t, n, fair.ListenerOptions{Doors: doors}), streetOn(t, n, fair.ListenerOptions{Doors: doors})
+		conns, n := fair.NewConnections(20), simnet.New(simnet.Options{})
+		a, b := streetOn(t, n, fair.ListenerOptions{Connections: conns}), streetOn(t, n, fair.ListenerOptions{Connections: conns})
 		for i := range 15 {
 			a.come(fmt.Sprintf("203.0.113.%d", i))
 			b.come("203.0.113.100")
-			if doors.Len() > 20 {
-				t.Fatalf("%d connections, at most 20", doors.Len())
+			if conns.Len() > 20 {
+				t.Fatalf("%d connections, at most 20", conns.Len())
 			}
 		}
 		left := 0
@@ -205,14 +205,14 @@ func (l noFiles) Accept() (net.Conn, error) {
 // Without a file for a connection an idle one is closed, and the message says what to do.
 func TestListenerWithoutFiles(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
-		n, doors := simnet.New(simnet.Options{}), fair.NewDoors(100)
+		n, conns := simnet.New(simnet.Options{}), fair.NewConnections(100)
 		inner, err := n.Listen("tcp", "198.51.100.1:80")
 		if err != nil {
 			t.Fatal(err)
 		}
 		var log strings.Builder
-		ln := fair.Listener(noFiles{inner, func() bool { return doors.Len() >= 3 }},
-			fair.ListenerOptions{Doors: doors, Log: slog.New(slog.NewTextHandler(&log, nil))})
+		ln := fair.Listener(noFiles{inner, func() bool { return conns.Len() >= 3 }},
+			fair.ListenerOptions{Connections: conns, Log: slog.New(slog.NewTextHandler(&log, nil))})
 		for i := range 8 {
 			if _, err := n.DialFrom(context.Background(), netip.AddrFrom4([4]byte{203, 0, 113, byte(i)}), "tcp", "198.51.100.1:80"); err != nil {
 				t.Fatal(err)
@@ -238,7 +238,7 @@ func TestListenerWithoutFiles(t *testing.T) {
 // asks once a second is answered each time.
 func TestListenerUnderSlowRequests(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
-		n, doors := simnet.New(simnet.Options{}), fair.NewDoors(64)
+		n, conns := simnet.New(simnet.Options{}), fair.NewConnections(64)
 		inner, err := n.Listen("tcp", "198.51.100.1:80")
 		if err != nil {
 			t.Fatal(err)
@@ -248,7 +248,7 @@ func TestListenerUnderSlowRequests(t *testing.T) {
 			time.Sleep(100 * time.Millisecond) // it takes a while
 			_, _ = io.WriteString(w, "answer")
 		})}
-		go func() { _ = srv.Serve(fair.Listener(inner, fair.ListenerOptions{Doors: doors})) }()
+		go func() { _ = srv.Serve(fair.Listener(inner, fair.ListenerOptions{Connections: conns})) }()
 		ctx, cancel := context.WithCancel(t.Context())
 		for i := range 3000 {
 			go func() {
@@ -273,7 +273,7 @@ func TestListenerUnderSlowRequests(t *testing.T) {
 		answered, most := 0, 0
 		for range 60 {
 			time.Sleep(time.Second)
-			most = max(most, doors.Len())
+			most = max(most, conns.Len())
 			c, err := n.DialFrom(ctx, netip.MustParseAddr("192.0.2.1"), "tcp", "198.51.100.1:80")
 			if err != nil {
 				t.Error(err)

@@ -23,7 +23,7 @@ func TestSlowClients(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &Server{ln: fair.Listener(ln, fair.ListenerOptions{Doors: fair.NewDoors(100)}), log: quiet}
+		s := &Server{ln: fair.Listener(ln, fair.ListenerOptions{Connections: fair.NewConnections(100)}), log: quiet}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() {
