@@ -19,7 +19,9 @@ func (n NATS) Queue(name string) queue.Options {
 
 // MailOptions returns how reports are received.
 func (m Mail) MailOptions(reg prometheus.Registerer, log *slog.Logger) updates.MailOptions {
+	proxies, _ := prefixes(m.UpdatesProxies) // check has read them
 	return updates.MailOptions{
-		Listen: m.UpdatesListen, LMTP: m.UpdatesLMTP, Maildir: m.UpdatesMaildir, Trusted: m.UpdatesTrust, IndexNow: m.UpdatesIndexNow, WebSub: m.UpdatesWebSub, Registry: reg, Log: log,
+		Proxies: proxies,
+		Listen:  m.UpdatesListen, LMTP: m.UpdatesLMTP, Maildir: m.UpdatesMaildir, Trusted: m.UpdatesTrust, IndexNow: m.UpdatesIndexNow, WebSub: m.UpdatesWebSub, Registry: reg, Log: log,
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"time"
 
@@ -26,15 +27,20 @@ import (
 const IndexNowPath = "/indexnow"
 
 // The limits of the endpoint, which anyone may use. An accepted submission is appended to the log
-// of a shard, so its bytes are limited as well as the number of requests.
+// of a shard, so its bytes are limited as well as the number of requests. Whoever sends has an
+// eighth of these bytes, and a site a quarter: anyone can send in the name of a site, and must
+// leave half for the site itself. A peer is a block of addresses.
 const (
-	peerRate, peerBurst = 1, 20 // submissions a second of one address, or of one /64 for IPv6
+	peerRate, peerBurst = 1, 20 // submissions a second of a peer
 	allRate, allBurst   = 20, 100
 	byteRate, byteBurst = 16 << 10, 8 << 20 // bytes of URLs a second, of all together
-	maxPeers            = 10_000            // addresses remembered; beyond that, all are forgotten
+	sitePart            = 4                 // of them for one domain
+	peerPart            = 8                 // of them for one block
+	maxPeers            = 10_000            // parties counted separately
 	partBytes           = 64 << 10          // bytes of URLs in one message, approximately
 	largeBody           = 256 << 10         // bytes from which on a body counts as large
-	maxLarge            = 2 * maxPerPeer    // in memory at a time: more than one peer can send
+	maxLarge            = 2 * maxPerPeer    // in memory at a time
+	largePerPeer        = maxLarge / 4      // of one block of addresses
 	maxReading          = 2                 // parsed at a time; that takes several times their size
 )
 
@@ -47,19 +53,30 @@ type IndexNow struct {
 	log    *slog.Logger
 	taken  *prometheus.CounterVec
 
-	all, size *rate.Limiter // of requests, and of the bytes of their URLs
-	peers     *limiters[fair.Party]
-	large     chan struct{} // has a token for each large body in memory
-	reading   chan struct{} // has a token for each body that is being parsed
+	all, size *rate.Limiter              // of requests, and of the bytes of their URLs
+	peers     *fair.Rates[fair.Party]    // of requests, by block
+	bytes     [2]*fair.Rates[fair.Party] // of bytes, by domain and by block
+	large     *fair.Queue                // a unit for each large body in memory
+	reading   *fair.Queue                // a unit for each body that is being parsed
+	proxies   []netip.Prefix             // whose X-Forwarded-For counts
 }
 
 // NewIndexNow returns the handler for a crawl with a number of shards. append is as in Options; reg
 // may be nil.
 func NewIndexNow(shards int, append func(ctx context.Context, shard int, event []byte) error, reg prometheus.Registerer, log *slog.Logger) (*IndexNow, error) {
-	x := &IndexNow{shards: shards, append: append, log: log, all: rate.NewLimiter(allRate, allBurst), size: rate.NewLimiter(byteRate, byteBurst), large: make(chan struct{}, maxLarge), reading: make(chan struct{}, maxReading),
-		peers: newLimiters[fair.Party](peerRate, peerBurst, maxPeers), taken: prometheus.NewCounterVec(prometheus.CounterOpts{
+	x := &IndexNow{
+		shards: shards, append: append, log: log, all: rate.NewLimiter(allRate, allBurst), size: rate.NewLimiter(byteRate, byteBurst),
+		peers: fair.NewRates[fair.Party](peerRate, peerBurst, maxPeers),
+		bytes: [2]*fair.Rates[fair.Party]{
+			fair.NewRates[fair.Party](byteRate/sitePart, byteBurst/sitePart, maxPeers),
+			fair.NewRates[fair.Party](byteRate/peerPart, byteBurst/peerPart, maxPeers),
+		},
+		large:   fair.NewQueue(fair.Options{Capacity: maxLarge, Share: largePerPeer, Most: largePerPeer}),
+		reading: fair.NewQueue(fair.Options{Capacity: maxReading}),
+		taken: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "curtsy_updates_indexnow_total", Help: "IndexNow submissions by outcome.",
-		}, []string{"outcome"})}
+		}, []string{"outcome"}),
+	}
 	if reg != nil {
 		if err := reg.Register(x.taken); err != nil {
 			return nil, err
@@ -86,7 +103,8 @@ func (x *IndexNow) serve(w http.ResponseWriter, r *http.Request) (status int, wh
 	if r.URL.Path != IndexNowPath {
 		return http.StatusNotFound, "submissions are accepted at " + IndexNowPath
 	}
-	if who := fair.AddrOf(r.RemoteAddr); !fair.Ours(who) && !x.peers.allow(fair.BlockOf(who)) || !x.all.Allow() {
+	who := senderOf(x.proxies, r)
+	if !who.IsZero() && !x.peers.Allow(time.Now(), who, 1) || !x.all.Allow() {
 		return http.StatusTooManyRequests, "too many submissions; send many URLs in one submission"
 	}
 	var s indexnow.Submission
@@ -101,15 +119,18 @@ func (x *IndexNow) serve(w http.ResponseWriter, r *http.Request) (status int, wh
 		from := http.MaxBytesReader(w, r.Body, indexnow.MaxBody)
 		var body []byte
 		if body, err = io.ReadAll(io.LimitReader(from, largeBody)); err == nil && len(body) == largeBody {
-			select {
-			case x.large <- struct{}{}:
-				defer func() { <-x.large }()
-			default:
+			large, ok := x.large.Try(1, who)
+			if !ok {
 				return http.StatusTooManyRequests, "too many large submissions at the same time"
 			}
+			defer large.Release(0)
 			if body, err = io.ReadAll(io.MultiReader(bytes.NewReader(body), from)); err == nil {
-				x.reading <- struct{}{}
-				defer func() { <-x.reading }()
+				reading, err := x.reading.Acquire(r.Context(), 1, who)
+				if err != nil {
+					return http.StatusServiceUnavailable, "the submission cannot be accepted now"
+				}
+				began := time.Now()
+				defer func() { reading.Release(time.Since(began).Seconds()) }()
 			}
 		}
 		if err != nil {
@@ -129,9 +150,7 @@ func (x *IndexNow) serve(w http.ResponseWriter, r *http.Request) (status int, wh
 	for _, u := range s.URLs {
 		size += len(u)
 	}
-	// The limit applies to the URLs, whose canonical form may be longer than the body. More than
-	// the largest burst would never be allowed.
-	if !x.size.AllowN(time.Now(), min(size, byteBurst)) {
+	if !x.room(size, who, fair.DomainOf(s.Origin.Host)) {
 		return http.StatusTooManyRequests, "there are too many submissions at the moment"
 	}
 	if err := x.take(r.Context(), &s); err != nil {
@@ -139,6 +158,35 @@ func (x *IndexNow) serve(w http.ResponseWriter, r *http.Request) (status int, wh
 		return http.StatusServiceUnavailable, "the submission cannot be accepted now"
 	}
 	return http.StatusAccepted, "accepted; it becomes valid when the key is found at " + string(s.KeyURL)
+}
+
+// room reports whether so many bytes of URLs may be appended for a site and on behalf of a sender,
+// and counts them. The limit applies to the URLs, whose canonical form may be longer than the body.
+// More than the largest burst would never be allowed, so it counts as that.
+func (x *IndexNow) room(size int, who, site fair.Party) bool {
+	now := time.Now()
+	if !x.bytes[0].May(now, site, size) || !who.IsZero() && !x.bytes[1].May(now, who, size) || !x.size.AllowN(now, min(size, byteBurst)) {
+		return false
+	}
+	x.bytes[0].Allow(now, site, size)
+	if !who.IsZero() {
+		x.bytes[1].Allow(now, who, size)
+	}
+	return true
+}
+
+// senderOf is the party that sent a request. It is nobody if that is a proxy of ours that does not
+// name its client: then only the limits of all together, and of sites, apply.
+func senderOf(proxies []netip.Prefix, r *http.Request) fair.Party {
+	return strangerAt(fair.Client(proxies, r.RemoteAddr, r.Header.Values("X-Forwarded-For")))
+}
+
+// strangerAt is the party of an address, or nobody if the address is in our own network.
+func strangerAt(a netip.Addr) fair.Party {
+	if fair.Ours(a) {
+		return fair.Party{}
+	}
+	return fair.BlockOf(a)
 }
 
 // take appends a submission to the log of its site's shard, in parts that fit into a message. If it

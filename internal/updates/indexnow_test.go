@@ -8,12 +8,14 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/fair"
 )
 
 func indexNow(t *testing.T, fail error) (x *IndexNow, logged func() []crawl.IndexNow) {
@@ -128,8 +130,8 @@ func TestIndexNowFewLargeBodies(t *testing.T) {
 			t.Errorf("a body that was cut off: %d", status)
 		}
 	}
-	if len(logged()) != 1 || len(x.large) != 0 || len(x.reading) != 0 {
-		t.Errorf("%d messages; %d tokens are not returned", len(logged()), len(x.large)+len(x.reading))
+	if len(logged()) != 1 || !x.large.Idle() || !x.reading.Idle() {
+		t.Errorf("%d messages; something is not given back", len(logged()))
 	}
 }
 
@@ -177,30 +179,128 @@ func TestIndexNowLimits(t *testing.T) {
 		t.Errorf("%d bytes of %d URLs: %d %s", long.Len(), 9001, status, answer)
 	}
 
-	x, logged = indexNow(t, nil)
-	var b strings.Builder
-	b.WriteString(`{"host":"a.example","key":"12345678","urlList":["https://a.example/"`)
-	for i := range 3000 {
-		fmt.Fprintf(&b, `,"https://a.example/%s%d"`, strings.Repeat("x", 1000), i)
+	urls := func(site string) string {
+		var b strings.Builder
+		fmt.Fprintf(&b, `{"host":"%s","key":"12345678","urlList":["https://%[1]s/"`, site)
+		for i := range 3000 {
+			fmt.Fprintf(&b, `,"https://%s/%s%d"`, site, strings.Repeat("x", 1000), i)
+		}
+		b.WriteString("]}")
+		return b.String()
 	}
-	b.WriteString("]}")
-	accepted := 0
+	x, logged = indexNow(t, nil)
+	accepted, n := 0, 0
 	for i := range 6 {
-		if status, _ := request(x, fmt.Sprintf("192.0.%d.3:1", i), "POST", "/indexnow", "application/json", b.String()); status == 202 {
+		if status, _ := request(x, fmt.Sprintf("192.0.%d.3:1", i), "POST", "/indexnow", "application/json", urls(fmt.Sprintf("a%d.example", i))); status == 202 {
 			accepted++
 		}
 	}
-	urls := 0
 	for _, s := range logged() {
-		urls += len(s.URLs)
+		n += len(s.URLs)
 	}
-	if accepted != 2 || urls != 2*3001 || len(logged()) < 2*3000*1000/partBytes {
-		t.Errorf("%d accepted, %d URLs in %d messages", accepted, urls, len(logged()))
+	if accepted != 2 || n != 2*3001 || len(logged()) < 2*3000*1000/partBytes {
+		t.Errorf("%d accepted, %d URLs in %d messages", accepted, n, len(logged()))
 	}
-	for i := range maxPeers + 10 {
-		x.peers.allow(fair.BlockOf(fair.AddrOf(fmt.Sprintf("10.%d.%d.1:1", i/256, i%256))))
-	}
-	if len(x.peers.by) > maxPeers {
-		t.Errorf("%d peers are remembered", len(x.peers.by))
-	}
+}
+
+// A site, or a sender, that uses up its bytes leaves those of others: without shares, 2 of the
+// submissions below used up the bytes of all for more than eight minutes.
+func TestIndexNowBytesBySite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x, _ := indexNow(t, nil)
+		post := func(from, site string, urls int) bool {
+			var b strings.Builder
+			fmt.Fprintf(&b, `{"host":"%s","key":"12345678","urlList":["https://%[1]s/"`, site)
+			for i := range urls {
+				fmt.Fprintf(&b, `,"https://%s/%s%d"`, site, strings.Repeat("x", 1000), i)
+			}
+			b.WriteString("]}")
+			status, _ := request(x, from, "POST", "/indexnow", "application/json", b.String())
+			return status == http.StatusAccepted
+		}
+		// One site, by senders of many blocks and under many names.
+		n := 0
+		for i := range 20 {
+			if post(fmt.Sprintf("192.0.%d.1:1", i), fmt.Sprintf("www%d.flood.example", i), 500) {
+				n++
+			}
+		}
+		if n != 4 {
+			t.Errorf("%d submissions of 500 KB were accepted of one site, want a quarter of 8 MiB", n)
+		}
+		if !post("198.51.100.1:1", "good.example", 500) {
+			t.Error("another site is refused")
+		}
+		// One sender, in the names of many sites.
+		n = 0
+		for i := range 10 {
+			if post("203.0.113.1:1", fmt.Sprintf("a%d.example", i), 250) {
+				n++
+			}
+		}
+		if n != 4 {
+			t.Errorf("%d submissions of 250 KB were accepted of one sender, want an eighth of 8 MiB", n)
+		}
+		// One sender in the name of one site leaves half of what that site may have.
+		x, _ = indexNow(t, nil)
+		refused := 0
+		for range 3600 {
+			time.Sleep(time.Second)
+			post("203.0.113.1:1", "good.example", 2)
+			if !post("198.51.100.1:1", "good.example", 1) {
+				refused++
+			}
+		}
+		if refused > 0 {
+			t.Errorf("a site was refused %d times in an hour because somebody else sends in its name", refused)
+		}
+	})
+}
+
+// Behind a proxy that the operator names, each client of it has its own limits, and large bodies of
+// one client leave room for others.
+func TestIndexNowBehindAProxy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x, _ := indexNow(t, nil)
+		x.proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
+		ask := func(client string) int {
+			r := httptest.NewRequest("GET", "/indexnow?url=https%3A%2F%2Fa.example%2Fx&key=12345678", nil)
+			r.RemoteAddr = "127.0.0.1:1"
+			r.Header.Set("X-Forwarded-For", client)
+			w := httptest.NewRecorder()
+			x.ServeHTTP(w, r)
+			return w.Code
+		}
+		for range 2 * allBurst {
+			ask("203.0.113.1")
+		}
+		if got := ask("203.0.113.2"); got != http.StatusAccepted {
+			t.Errorf("another client: %d", got)
+		}
+		slow, end := io.Pipe()
+		answered := make(chan int, maxLarge)
+		for range maxLarge {
+			go func() {
+				r := httptest.NewRequest("POST", "/indexnow", io.MultiReader(strings.NewReader("{"+strings.Repeat(" ", largeBody)), slow))
+				r.Header.Set("Content-Type", "application/json")
+				r.RemoteAddr = "198.51.100.9:1"
+				w := httptest.NewRecorder()
+				x.ServeHTTP(w, r)
+				answered <- w.Code
+			}()
+		}
+		for range maxLarge - largePerPeer {
+			if status := <-answered; status != http.StatusTooManyRequests {
+				t.Errorf("one large body too many: %d", status)
+			}
+		}
+		body := `{"host":"a.example","key":"12345678","urlList":["https://a.example/1"]` + strings.Repeat(" ", largeBody) + "}"
+		if status, answer := request(x, "198.51.100.10:1", "POST", "/indexnow", "application/json", body); status != http.StatusAccepted {
+			t.Errorf("the large body of another client: %d %s", status, answer)
+		}
+		end.Close()
+		for range largePerPeer {
+			<-answered
+		}
+	})
 }

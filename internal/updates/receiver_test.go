@@ -34,6 +34,8 @@ type desk struct {
 	began  time.Time
 	events map[int][]crawl.Event
 	full   error // the error of the log
+
+	listener *Listener // the last one of listen
 }
 
 func newDesk(t *testing.T, o Options) *desk {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"os"
 	"sync/atomic"
 
@@ -29,6 +30,8 @@ type MailOptions struct {
 	Trusted  string // as in Options
 	IndexNow string // address that accepts IndexNow submissions; empty: none
 	WebSub   string // address that accepts deliveries of WebSub hubs; empty: none
+	// Proxies are the proxies before the two addresses above whose X-Forwarded-For counts.
+	Proxies  []netip.Prefix
 	Registry prometheus.Registerer
 	Log      *slog.Logger
 	// Open opens the addresses above; nil means net.Listen.
@@ -97,6 +100,7 @@ func NewService(ctx context.Context, q *queue.Conn, kv jetstream.KeyValue, spec 
 	}
 	if o.IndexNow != "" {
 		if s.indexnow, err = NewIndexNow(spec.Shards, put, o.Registry, o.Log); err == nil {
+			s.indexnow.proxies = o.Proxies
 			s.at, err = open("tcp", o.IndexNow)
 		}
 		if err != nil {
@@ -111,6 +115,7 @@ func NewService(ctx context.Context, q *queue.Conn, kv jetstream.KeyValue, spec 
 			return intends(ctx, q, spec, what)
 		}
 		if s.websub, err = NewWebSub(callbacks, spec.Shards, put, intends, o.Registry, o.Log); err == nil {
+			s.websub.proxies = o.Proxies
 			s.hubsAt, err = open("tcp", o.WebSub)
 		}
 		if err != nil {

@@ -8,10 +8,13 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/emersion/go-smtp"
 	"golang.org/x/time/rate"
+
+	"github.com/curtsy/curtsy/internal/fair"
 )
 
 // The limits of a listener, which anyone may connect to.
@@ -21,6 +24,8 @@ const (
 	maxTogether   = 2                // large mails in memory at the same time
 	mailRate      = rate.Limit(2)    // mails a second, of all senders together
 	mailBurst     = 60               // mails at once
+	senderPart    = 2                // of these for one block of addresses, and for one address
+	maxSenders    = 10_000           // of either, counted separately
 	maxRecipients = 10               // of one mail
 	idle          = 2 * time.Minute  // for a command or a part of a mail
 	patience      = 30 * time.Second // for appending a mail to the log
@@ -32,15 +37,18 @@ type Listener struct {
 	r       *Receiver
 	LMTP    bool          // the local protocol (RFC 2033), for a mail server that delivers to us
 	Domain  string        // named in the greeting
-	slots   chan struct{} // has a token for each large mail
-	limiter *rate.Limiter
+	large   *fair.Queue   // a unit for each large mail in memory
+	limiter *rate.Limiter // of mails
+	senders *fair.Rates[fair.Party]
 	log     *slog.Logger
 }
 
 // NewListener returns a listener for a Receiver.
 func NewListener(r *Receiver, lmtp bool, domain string) *Listener {
 	return &Listener{
-		r: r, LMTP: lmtp, Domain: domain, slots: make(chan struct{}, maxTogether), limiter: rate.NewLimiter(mailRate, mailBurst), log: r.o.Log,
+		r: r, LMTP: lmtp, Domain: domain, limiter: rate.NewLimiter(mailRate, mailBurst), log: r.o.Log,
+		large:   fair.NewQueue(fair.Options{Capacity: maxTogether, Share: 1, Most: 1}),
+		senders: fair.NewRates[fair.Party](mailRate/senderPart, mailBurst/senderPart, maxSenders),
 	}
 }
 
@@ -90,22 +98,38 @@ func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 	return nil
 }
 
+// parties are on whose behalf a mail is received: the block of addresses that sends it, unless it
+// is a mail server of ours, and its recipients. A recipient stands for the site for which it was
+// made, because only that site knows it.
+func (s *session) parties() (list []fair.Party) {
+	if s.guest != nil {
+		if who := strangerAt(fair.AddrOf(s.guest.RemoteAddr().String())); !who.IsZero() {
+			list = append(list, who)
+		}
+	}
+	for _, address := range s.to {
+		list = append(list, fair.Registered(address))
+	}
+	return list
+}
+
 // Data receives one mail. It is acknowledged only when it is in the log for every recipient.
 func (s *session) Data(from io.Reader) error {
-	if !s.l.limiter.Allow() {
+	parties, now := s.parties(), time.Now()
+	many := func(p fair.Party) bool { return !s.l.senders.Allow(now, p, 1) }
+	if slices.ContainsFunc(parties, many) || !s.l.limiter.Allow() {
 		return &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 3, 2}, Message: "too many reports at the same time; try again later"}
 	}
-	// A slow sender blocks nobody until its mail is large.
+	// A slow sender blocks nobody until its mail is large, and then only its own large mails.
 	mail, err := io.ReadAll(io.LimitReader(from, largeMail))
 	if len(mail) == largeMail && err == nil {
-		select {
-		case s.l.slots <- struct{}{}:
-			defer func() { <-s.l.slots }()
-		case <-time.After(idle):
-			return busy
-		case <-s.ctx.Done():
+		ctx, cancel := context.WithTimeout(s.ctx, idle)
+		large, failed := s.l.large.Acquire(ctx, 1, parties...)
+		cancel()
+		if failed != nil {
 			return busy
 		}
+		defer large.Release(0)
 		mail, err = io.ReadAll(io.MultiReader(bytes.NewReader(mail), from))
 	}
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/fair"
 	"github.com/curtsy/curtsy/internal/websub"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/sitemap"
@@ -29,9 +31,10 @@ const (
 	MaxDeliveryEntries = 500     // of a feed in a delivery, the first this many count
 	deliveryRate       = 5       // a second, of all hubs together
 	deliveryBurst      = 100
+	hubPart            = 2 // of these for the hubs at one block of addresses
 	topicRate          = 1 // a second, of the topics of one registered domain
 	topicBurst         = 30
-	maxDomains         = 10_000 // domains of topics remembered; beyond that, all are forgotten
+	maxDomains         = 10_000 // domains of topics, and blocks, counted separately
 	replayFor          = time.Hour
 	maxReplays         = 10_000 // deliveries remembered; beyond that, all are forgotten
 	askPatience        = 5 * time.Second
@@ -49,7 +52,9 @@ type WebSub struct {
 	log       *slog.Logger
 	taken     *prometheus.CounterVec
 	all       *rate.Limiter
-	domains   *limiters[string] // by the registered domain of a topic
+	domains   *fair.Rates[fair.Party] // by the registered domain of a topic
+	hubs      *fair.Rates[fair.Party] // by the block of a hub
+	proxies   []netip.Prefix          // whose X-Forwarded-For counts
 
 	mu   sync.Mutex // guards seen
 	seen map[[sha256.Size]byte]time.Time
@@ -60,7 +65,8 @@ type WebSub struct {
 func NewWebSub(callbacks func() websub.Callbacks, shards int, append func(ctx context.Context, shard int, event []byte) error,
 	intends func(ctx context.Context, q crawl.WebSubQuestion) (crawl.WebSubIntent, error), reg prometheus.Registerer, log *slog.Logger) (*WebSub, error) {
 	x := &WebSub{callbacks: callbacks, shards: shards, append: append, intends: intends, log: log, all: rate.NewLimiter(deliveryRate, deliveryBurst),
-		seen: map[[sha256.Size]byte]time.Time{}, domains: newLimiters[string](topicRate, topicBurst, maxDomains), taken: prometheus.NewCounterVec(prometheus.CounterOpts{
+		seen: map[[sha256.Size]byte]time.Time{}, domains: fair.NewRates[fair.Party](topicRate, topicBurst, maxDomains),
+		hubs: fair.NewRates[fair.Party](rate.Limit(deliveryRate)/hubPart, deliveryBurst/hubPart, maxDomains), taken: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "curtsy_updates_websub_total", Help: "Requests of WebSub hubs by outcome.",
 		}, []string{"outcome"})}
 	if reg != nil {
@@ -97,8 +103,10 @@ func (x *WebSub) serve(w http.ResponseWriter, r *http.Request) reply {
 	if !ok { // cheap, and without effect on the limits of real hubs
 		return reply{http.StatusNotFound, "there is no subscription for this address\n", "unknown"}
 	}
+	hub, now := senderOf(x.proxies, r), time.Now()
 	// strings.Clone, because a remembered domain must not keep the whole topic in memory.
-	if !x.domains.allow(strings.Clone(topic.Host().Registered())) || !x.all.Allow() {
+	site := fair.Registered(strings.Clone(topic.Host().Registered()))
+	if !hub.IsZero() && !x.hubs.May(now, hub, 1) || !x.domains.Allow(now, site, 1) || !x.all.Allow() || !hub.IsZero() && !x.hubs.Allow(now, hub, 1) {
 		return reply{http.StatusTooManyRequests, "there are too many deliveries at the moment\n", "later"}
 	}
 	switch r.Method {

@@ -163,6 +163,7 @@ func TestWebSubFlood(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		hub := "192.0.2.1"
 		post := func(topic canon.URL, body string) int {
 			at := "/websub/1/guess/x"
 			r := httptest.NewRequest("POST", at, strings.NewReader(body))
@@ -172,6 +173,7 @@ func TestWebSubFlood(t *testing.T) {
 				r = httptest.NewRequest("POST", c.URL(topic, 1), strings.NewReader(body))
 				r.Header.Set("X-Hub-Signature", "sha256="+hex.EncodeToString(m.Sum(nil)))
 			}
+			r.RemoteAddr = hub + ":1"
 			w := httptest.NewRecorder()
 			x.ServeHTTP(w, r)
 			return w.Code
@@ -189,8 +191,20 @@ func TestWebSubFlood(t *testing.T) {
 		if code := post(other, "x"); code != 202 {
 			t.Errorf("another site's: %d", code)
 		}
-		for i := topicBurst + 1; i < deliveryBurst; i++ {
+		// The hubs at one address have half of what all have.
+		for i := range deliveryBurst {
 			post(canon.URL(fmt.Sprintf("https://c%d.example/", i)), "x")
+		}
+		if code := post("https://d.example/", "x"); code != 429 {
+			t.Errorf("one hub too often: %d", code)
+		}
+		hub = "192.0.2.2"
+		if code := post("https://e.example/", "x"); code != 202 {
+			t.Errorf("another hub: %d", code)
+		}
+		for i := range deliveryBurst {
+			hub = fmt.Sprintf("192.0.3.%d", i)
+			post(canon.URL(fmt.Sprintf("https://f%d.example/", i)), "x")
 		}
 		if code := post("https://d.example/", "x"); code != 429 {
 			t.Errorf("all together: %d", code)
