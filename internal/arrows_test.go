@@ -113,7 +113,7 @@ var rooms = map[string][]string{
 	"internal/frontier/mirrors":   roomsOf("internal/frontier", "urls polite hosts store mirror"),
 	"internal/frontier/wellknown": roomsOf("internal/frontier", "urls polite hosts store mirror times"),
 	"internal/frontier/urls":      roomsOf("internal/frontier", "polite hosts store judge times"),
-	"internal/frontier/polite":    roomsOf("internal/frontier", "hosts store mirror"),
+	"internal/frontier/polite":    roomsOf("internal/frontier", "hosts store mirror times"),
 	"internal/frontier/hosts":     roomsOf("internal/frontier", "store budget mirror judge times"),
 	"internal/frontier/shardtest": roomsOf("internal/frontier", "urls polite hosts store budget judge"),
 	"internal/frontier/store":     roomsOf("internal/frontier", "judge times"),

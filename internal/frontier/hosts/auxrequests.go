@@ -46,6 +46,15 @@ func (s *Features) AddAux(e crawl.AuxRequest, now time.Time) error {
 		s.ledger.Log.Error("an auxiliary request of another shard is in this log", "url", e.URL)
 		return nil
 	}
+	if s.caused != nil {
+		if h, err := s.ledger.HostNamed(e.URL.Host()); err != nil {
+			return err
+		} else if h != nil {
+			if err := s.caused.MakeRoom(h, &e, now); err != nil {
+				return err
+			}
+		}
+	}
 	want := s.Kinds[e.Kind].Want
 	if want == nil {
 		want = s.NewAux
@@ -54,12 +63,28 @@ func (s *Features) AddAux(e crawl.AuxRequest, now time.Time) error {
 	if h == nil || err != nil {
 		return err
 	}
+	if s.caused != nil {
+		if refused, err := s.caused.Refuse(h, &e, now); refused || err != nil {
+			return err
+		}
+	}
 	if len(h.Aux) >= MaxAux {
 		s.ledger.Log.Error("too many auxiliary requests for one host: dropped", "url", e.URL)
 		return nil
 	}
 	return h.KeepAux(e)
 }
+
+// Causes limits the auxiliary requests that one party causes to another (package polite).
+type Causes interface {
+	// MakeRoom is called before a request for h, which may have no room for more.
+	MakeRoom(h *Host, e *crawl.AuxRequest, now time.Time) error
+	// Refuse answers a request that is not to be sent to h.
+	Refuse(h *Host, e *crawl.AuxRequest, now time.Time) (refused bool, err error)
+}
+
+// LimitCaused has the requests that one party causes to another limited by c.
+func (s *Features) LimitCaused(c Causes) { s.caused = c }
 
 // KeepAux adds an auxiliary request to those of h, and writes it to the file with the same commit.
 func (h *Host) KeepAux(e crawl.AuxRequest) error {

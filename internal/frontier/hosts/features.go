@@ -21,6 +21,8 @@ type Features struct {
 	// The features in order, and their kinds of auxiliary requests.
 	List  []Feature
 	Kinds map[crawl.AuxKind]AuxKind
+
+	caused Causes // nil: nothing is limited
 }
 
 // NewFeatures returns the features of one shard.

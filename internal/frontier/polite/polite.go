@@ -8,13 +8,17 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
 )
 
-// Polite decides when the hosts of one shard may be visited. It has no state of its own.
+// Polite decides when the hosts of one shard may be visited. Its only state is Caused.
 type Polite struct {
 	features *hosts.Features
 	ledger   *hosts.Ledger
+
+	Caused *Caused
 }
 
 // New returns the Polite of one shard.
 func New(features *hosts.Features, ledger *hosts.Ledger) *Polite {
-	return &Polite{features: features, ledger: ledger}
+	s := &Polite{features: features, ledger: ledger, Caused: newCaused(features, ledger)}
+	features.LimitCaused(s.Caused)
+	return s
 }

@@ -12,6 +12,9 @@ import (
 func (s *Visits) dressAux(h *hosts.Host, aux []crawl.AuxRequest, now time.Time) (dressed []crawl.AuxRequest, err error) {
 	dressers := map[crawl.AuxKind]func(e *crawl.AuxRequest) (bool, error){}
 	for _, e := range aux {
+		if from, _ := s.polite.Caused.From(h, &e); from.After(now) {
+			continue // because of the ones before
+		}
 		dress, ok := dressers[e.Kind]
 		if kind := s.features.Kinds[e.Kind]; !ok && kind.Dress != nil {
 			dress = kind.Dress(h, now)
@@ -23,6 +26,9 @@ func (s *Visits) dressAux(h *hosts.Host, aux []crawl.AuxRequest, now time.Time) 
 			} else if !ok {
 				continue
 			}
+		}
+		if err := s.polite.Caused.Use(h, &e, now); err != nil {
+			return nil, err
 		}
 		dressed = append(dressed, e)
 	}

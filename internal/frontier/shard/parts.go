@@ -113,6 +113,7 @@ func (p *Parts) allFeatures() []hosts.Feature {
 		p.Dispatches.Feature(),
 		p.Timeline.Feature(),
 	}, wellknown.OriginFiles(p.Features, p.Ledger), []hosts.Feature{
+		p.Polite.Caused.Feature(),
 		p.History.Feature(),
 	})
 }

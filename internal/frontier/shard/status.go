@@ -240,7 +240,7 @@ func (s *Account) hostState(h *hosts.Host, now time.Time) (state, reason string,
 		return "waiting", "waiting for the next attempt", nil
 	case when.After(now):
 		next := when
-		return "waiting", "", &next
+		return "waiting", s.polite.WaitsForAllowance(h, now), &next
 	}
 	return "due", "", nil
 }

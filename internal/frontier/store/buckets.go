@@ -54,6 +54,9 @@ var (
 	// Host id, day (since 1970, UTC), registered domain → number of requests to that domain for the
 	// host's robots.txt files (wellknown.RobotsProxy).
 	BucketRobotsProxy = []byte("hops")
+	// Party, 0, party → when the allowance of requests that the second one causes to the first is
+	// whole again (polite.Caused).
+	BucketCaused = []byte("caused")
 	// Host id, visit, number of earlier requests in it → the requests (schedule.Timeline).
 	BucketTimeline = []byte("timeline")
 	BucketDomains  = []byte("domains") // registered domain → counts (hosts.Domain)
@@ -71,6 +74,6 @@ var (
 	BucketTwins = []byte("twins")
 
 	allBuckets = [][]byte{BucketMeta, BucketNames, BucketHosts, BucketRobots, BucketBlocks, BucketLater, BucketAgain, BucketForget, BucketRetry,
-		BucketAux, bucketOutbox, BucketTwins, BucketSitemaps, BucketSitequeue, BucketNested, BucketRUP, BucketIndexNow, BucketIndexNowURLs, BucketFeeds, BucketFeedsDue, BucketWebSub, BucketDispatches, BucketDispatchesDue, BucketDispatchSamples, BucketDispatchRefetch, BucketHints, BucketDomains, BucketClosed, BucketWaiting, BucketEvicted, BucketRobotsProxy, BucketTimeline,
+		BucketAux, bucketOutbox, BucketTwins, BucketSitemaps, BucketSitequeue, BucketNested, BucketRUP, BucketIndexNow, BucketIndexNowURLs, BucketFeeds, BucketFeedsDue, BucketWebSub, BucketDispatches, BucketDispatchesDue, BucketDispatchSamples, BucketDispatchRefetch, BucketHints, BucketDomains, BucketClosed, BucketWaiting, BucketEvicted, BucketRobotsProxy, BucketCaused, BucketTimeline,
 		BucketHistory}
 )
