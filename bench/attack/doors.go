@@ -150,6 +150,9 @@ func wrongTokens(ctx context.Context, r *Rig) (Row, error) {
 	}
 	_ = resp.Body.Close()
 	cookies := len(resp.Cookies())
+	if first, _ := ask(token); first != http.StatusOK {
+		return Row{}, fmt.Errorf("the right token is answered with %d before any wrong one", first)
+	}
 	codes := map[int]int{}
 	const tries = 200
 	for i := range tries {
