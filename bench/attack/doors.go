@@ -150,8 +150,9 @@ func wrongTokens(ctx context.Context, r *Rig) (Row, error) {
 	}
 	_ = resp.Body.Close()
 	cookies := len(resp.Cookies())
-	if first, _ := ask(token); first != http.StatusOK {
-		return Row{}, fmt.Errorf("the right token is answered with %d before any wrong one", first)
+	// The crawl has begun when its hosts are shown.
+	if err := until(ctx, 30*time.Second, func() (bool, error) { code, _ := ask(token); return code == http.StatusOK, nil }); err != nil {
+		return Row{}, fmt.Errorf("the right token before any wrong one: %w", err)
 	}
 	codes := map[int]int{}
 	const tries = 200
