@@ -211,6 +211,9 @@ type Outcome struct {
 	// NotBefore is how long after sending the host should not be visited, because other hosts use
 	// its address. It has no meaning for the host itself.
 	NotBefore time.Duration
+	// Block is the address of the host that was dialled last, and for IPv6 the first one of its
+	// /64, also if nothing was sent. It is "" if none was dialled, and from older fetchers.
+	Block string
 }
 
 // Class is the state of a URL. Each accepted URL has exactly one class. InFlight is never stored:

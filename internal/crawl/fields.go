@@ -10,6 +10,7 @@ func (t *VisitRequest) fields(c *codec) {
 	c.int(2, &t.Max)
 	c.bool(3, &t.Downloads)
 	c.origin(4, &t.Origin)
+	c.int(5, &t.Slots)
 }
 
 func (g *Grants) fields(c *codec) {
@@ -38,6 +39,7 @@ func (v *Visit) fields(c *codec) {
 	c.duration(9, &v.Lease)
 	c.bool(10, &v.Hurried)
 	c.text(11, &v.DelaySource)
+	c.bool(12, &v.NewAddress)
 }
 
 func (u *VisitURL) fields(c *codec) {
@@ -356,6 +358,7 @@ func (o *Outcome) fields(c *codec) {
 	c.long(11, &o.Bytes)
 	c.bool(12, &o.Partial)
 	c.duration(13, &o.NotBefore)
+	c.text(14, &o.Block)
 }
 
 func (r *Result) fields(c *codec) {

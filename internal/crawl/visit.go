@@ -35,6 +35,9 @@ type VisitRequest struct {
 	// the delay of the host.
 	Downloads bool
 	Origin    canon.Origin // with Downloads
+	// Slots is how many visits of this frontier the fetcher can carry out at the same time. Older
+	// fetchers do not say it: 0.
+	Slots int
 }
 
 // Grants is a frontier's answer to a VisitRequest: visits, or none.
@@ -65,6 +68,10 @@ type Visit struct {
 	Hurried bool
 	// DelaySource is where Delay comes from; see HostInfo.
 	DelaySource string
+	// NewAddress: the frontier does not know at which address the host is, nor those of many others
+	// that are visited now. If the fetcher then finds that a quarter of its visits are at the
+	// address, it returns the visit before it requests anything, and reports the address.
+	NewAddress bool
 }
 
 // MaxAttempts is the number of attempts after which a URL is Failed.

@@ -69,14 +69,14 @@ func roundTrip[T any](t *testing.T, want T, got T, err error) {
 }
 
 func TestWireRoundTrip(t *testing.T) {
-	take := VisitRequest{"f1", 16, true, testOrigin}
+	take := VisitRequest{"f1", 16, true, testOrigin, 64}
 	gotVisitRequest, err := DecodeVisitRequest(AppendVisitRequest(nil, take))
 	roundTrip(t, take, gotVisitRequest, err)
 
 	grants := Grants{Wait: time.Second, Visits: []Visit{{
 		ID: testVisitID, Shard: 3, Host: "a.example", URLs: []VisitURL{{"http://a.example/", "http://b.example/", 1, 2, 3, "e", "l", true, "cut"}},
 		Robots: []Robots{testRobots}, Aux: []AuxRequest{testAux}, Delay: 5, Lease: 7, Hurried: true,
-		DelaySource: "s",
+		DelaySource: "s", NewAddress: true,
 	}}, Now: time.UnixMilli(9)}
 	gotGrants, err := DecodeGrants(AppendGrants(nil, grants))
 	roundTrip(t, grants, gotGrants, err)
@@ -97,7 +97,7 @@ func TestWireRoundTrip(t *testing.T) {
 		Robots: []Robots{testRobots}, Aux: []AuxRequest{testAux}, Answers: []Answer{testAnswer}, Probes: []Probe{testProbe}, StoreFailed: []string{"u"}, StoreLost: "5f",
 		Missing: []Unheld{{"http://a.example/1", testVisitID}}, Removed: []Unheld{{"http://a.example/2", testVisitID}}, Unreadable: []Unheld{{URL: "http://a.example/killer", Visit: VisitID{Epoch: 3, N: 9}}}, Reports: []Report{testReport}, Retry: []string{"a.example", "http://b.example/"}, Refetch: []string{"http://b.example/"},
 		Audits:  []Audit{{ID: "Q1", At: time.UnixMilli(1753000000123), Who: "ada@laptop", From: "10.0.0.2", Action: "delay-host", What: "a.example", Detail: "5s", Error: "no"}},
-		Outcome: &Outcome{"a.example", []Result{testResult}, true, 1, 2, 3, 4, 5, 6, []AuxRequest{testAux}, true, 7, 8},
+		Outcome: &Outcome{"a.example", []Result{testResult}, true, 1, 2, 3, 4, 5, 6, []AuxRequest{testAux}, true, 7, 8, "192.0.2.7"},
 		Traces:  []Trace{{"a.example", 1, 2, []Sent{{3, "r", RequestDownload, 4, 5, 6, 7, 8, "s", true, true}}, true, 9, "s"}}, Forward: true,
 		WebSub:   []WebSub{{"http://a.example/f", 1, "deliver", 2, "r", time.UnixMilli(3), []canon.URL{"http://a.example/1"}, []int64{4}}},
 		Reported: []IndexNow{{testOrigin, "k", "http://a.example/k.txt", []canon.URL{"http://a.example/1"}, time.UnixMilli(5)}},

@@ -161,6 +161,14 @@ func (r *runner) share() int {
 	return min(max(r.f.slots.size()/(len(r.takers)+1), 1), maxTake)
 }
 
+// slots returns how many slots there are for the visits of one frontier, if all frontiers use the
+// same number.
+func (r *runner) slots() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return max(r.f.slots.size()/max(len(r.takers), 1), 1)
+}
+
 // free waits for a free slot and returns up to most of them. It returns none when ctx ends.
 func (f *Fetcher) free(ctx context.Context, most int) (slots []*visit.Scratch) {
 	h := f.slots.take(ctx)
@@ -196,7 +204,7 @@ func (r *runner) askVisits(ctx context.Context, frontier string, n int, slots []
 		r.f.giveBack(slots)
 		slots = nil
 	})
-	g, err := r.f.askVisits(asking, frontier, crawl.VisitRequest{Fetcher: r.f.opt.Name, Max: n})
+	g, err := r.f.askVisits(asking, frontier, crawl.VisitRequest{Fetcher: r.f.opt.Name, Max: n, Slots: r.slots()})
 	impatient.Stop()
 	mu.Lock()
 	defer mu.Unlock()

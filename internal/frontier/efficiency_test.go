@@ -138,7 +138,7 @@ func newCrowd(t *testing.T, of crowdOf) *crowd {
 		c.shards = append(c.shards, b)
 	}
 	c.f = &Frontier{shards: map[int]*Shard{}}
-	c.f.matcher = newMatcher("a", len(c.shards), c.f.open, c.f.full, c.shards[0].s.Ledger.Log, c.shards[0].s.Ledger.Metrics, nil)
+	c.f.matcher = newMatcher("a", len(c.shards), c.f.open, c.f.full, c.shards[0].s.Ledger.Log, c.shards[0].s.Ledger.Metrics, nil, nil)
 	for i, b := range c.shards {
 		c.f.shards[i] = b.s
 	}

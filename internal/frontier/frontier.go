@@ -126,7 +126,7 @@ func New(q *queue.Conn, spec crawl.Spec, o Options) (*Frontier, error) {
 	f.budget = &budget.Budget{Log: f.log.Error, Async: true, Embedded: o.Embedded}
 	f.budget.SetLimit(spec.MaxPages, spec.MaxBytes)
 	f.metrics = store.NewMetrics(o.Registry)
-	f.matcher = newMatcher(o.Instance, spec.Shards, f.open, f.full, f.log, f.metrics, f.traces)
+	f.matcher = newMatcher(o.Instance, spec.Shards, f.open, f.full, f.log, f.metrics, f.traces, f.slots)
 	if o.Registry != nil {
 		o.Registry.MustRegister(&collector{f: f})
 	}

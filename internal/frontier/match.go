@@ -37,15 +37,16 @@ type matcher struct {
 	full    func() error    // why nothing may be granted at the moment, or nil
 	log     *slog.Logger
 	metrics *store.Metrics
-	traces  *tracing.Crawl // nil: none are made
+	traces  *tracing.Crawl  // nil: none are made
+	slots   *schedule.Slots // of all shards
 
 	requests chan takeRequest
 	wake     chan struct{} // signalled when a host may be due earlier than was expected
 	next     int           // the shard that is asked first for visits
 }
 
-func newMatcher(name string, shards int, owned func() []*Shard, full func() error, log *slog.Logger, metrics *store.Metrics, traces *tracing.Crawl) *matcher {
-	return &matcher{name: name, shards: shards, owned: owned, full: full, log: log, metrics: metrics, traces: traces,
+func newMatcher(name string, shards int, owned func() []*Shard, full func() error, log *slog.Logger, metrics *store.Metrics, traces *tracing.Crawl, slots *schedule.Slots) *matcher {
+	return &matcher{name: name, shards: shards, owned: owned, full: full, log: log, metrics: metrics, traces: traces, slots: slots,
 		requests: make(chan takeRequest), wake: make(chan struct{}, 1)}
 }
 
@@ -99,6 +100,7 @@ func (m *matcher) answer(waiting []takeRequest, now time.Time) (keep []takeReque
 		if t.take.Downloads {
 			visits, wait = m.grantDownload(t.take, now)
 		} else {
+			m.slots.Offer(t.take.Fetcher, t.take.Slots, now)
 			visits, busy = m.grant(t.take.Max, now)
 		}
 		again = again || busy

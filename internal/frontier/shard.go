@@ -141,9 +141,9 @@ func (s *Shard) close(clean bool) error {
 	}
 	err = errors.Join(err, s.Ledger.CloseFile())
 	for _, v := range s.Visits.Outstanding {
-		s.Visits.AllSlots.Count(v.Host.Domain, -1)
+		s.Visits.AllSlots.Release(v)
 	}
-	s.Visits.AllSlots.Expect(s.Ledger.ID, nil)
+	s.Visits.AllSlots.Forget(s.Ledger.ID)
 	return err
 }
 

@@ -149,7 +149,7 @@ func (k *Deps) session(g Grant, archive bool) *wire.Session {
 	job, h := g.Job, g.Scratch
 	s := k.client.NewSession(g.Requests, g.Waiting, &g.Config.Config, job.Host, g.Lease)
 	s.Granted, s.Delayed, s.Hurried, s.Buf = job.Delay, job.Delay, job.Hurried, h.body
-	s.DelaySource, s.Traced = job.DelaySource, h.traced[:0]
+	s.DelaySource, s.Traced, s.NewAddress = job.DelaySource, h.traced[:0], job.NewAddress
 	if g.RequestLog != nil {
 		s.RequestLog = g.RequestLog
 	}

@@ -69,7 +69,7 @@ func (v *Visit) progress(partial bool) publish.Progress {
 	return publish.Progress{
 		Outcome: crawl.Outcome{
 			Requests: account.Requests, Bytes: account.Bytes, Overloads: account.Overloads, Timeouts: account.Timeouts,
-			RetryAfter: account.RetryAfter, NotBefore: account.NotBefore, Delay: session.Delay(), Private: session.Private(),
+			RetryAfter: account.RetryAfter, NotBefore: account.NotBefore, Delay: session.Delay(), Private: session.Private(), Block: wire.BlockOf(session),
 		},
 		LastEnd: account.LastEnd,
 		Traces:  v.traces(!partial),

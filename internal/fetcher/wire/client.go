@@ -108,7 +108,10 @@ type Session struct {
 	host    canon.Host
 	Lease   *Lease
 	Hurried bool
-	Granted time.Duration // the delay that was granted
+	// NewAddress makes the first request fail with [LimiterTimeout] if a quarter of all visits are
+	// at its address already.
+	NewAddress bool
+	Granted    time.Duration // the delay that was granted
 	// The delay that was granted, that robots.txt asks for, or of a back-off; without the least
 	// delay of a second.
 	Delayed time.Duration
@@ -174,6 +177,7 @@ func (c *Client) NewSession(ctx, waiting context.Context, cfg *Config, host cano
 		open.Close() // the guard may refuse it now, and --resolve may lead elsewhere
 	default:
 		h.dialled(open.private)
+		_ = h.token.arrive(open.addr, false)
 	}
 	return h
 }
@@ -198,6 +202,10 @@ func (h *Session) Parties() []fair.Party {
 
 // Private reports whether the address that was dialled last is private.
 func (h *Session) Private() bool { return h.where.Load() == int32(private)+1 }
+
+// BlockOf returns the address that a session dialled last, and for IPv6 the first one of its /64.
+// It is "" if none was dialled, or if only the proxy knows it. It may be called at any time.
+func BlockOf(h *Session) string { return h.token.blockName() }
 
 // Delay returns the least time from the end of a response to the next request. An address that is
 // not known yet may be private, so here it counts as private. If it is public, ready waits for the
@@ -325,6 +333,7 @@ func (h *Session) takeIPToken(a netip.Addr, kept *conn) error {
 func (h *Session) Release() {
 	h.Memory.release()
 	h.token.leave()
+	h.token.depart()
 }
 
 // Abort ends a request that its sender did not finish, because of a panic. It reports whether there

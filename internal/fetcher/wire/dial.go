@@ -141,6 +141,9 @@ func (c *Client) connectRaw(h *Session, t *allowance, network, addr string) (*li
 			first = cmp.Or(first, err)
 			continue
 		}
+		if err := h.token.arrive(ip, h.NewAddress && h.Requests <= 1); err != nil {
+			return nil, err
+		}
 		h.dialled(isPrivate)
 		if isPrivate {
 			h.token.leave()

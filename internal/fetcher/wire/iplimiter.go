@@ -46,6 +46,8 @@ type ipLimiters struct {
 	mu    sync.Mutex // guards the fields below and their contents
 	all   map[netip.Addr]*address
 	calls int // since the last sweep
+	// How many visits are at each address, private ones included, wherever there is one.
+	visitsAt map[netip.Addr]int
 }
 
 // address is what is known of one address.
@@ -122,6 +124,50 @@ type ipToken struct {
 	pace  time.Duration // the least delay of its kind of host, of which the pause is a part
 	at    *address      // nil: not known yet, or private
 	since time.Time     // when the token was taken; zero: it has none
+	block netip.Addr    // where the visit is, also if it is private; invalid: not known yet
+}
+
+// arrive notes that the visit is at an address. With few, an address at which a quarter of all
+// visits are already is refused. The visit knows then where it would have been.
+func (s *ipToken) arrive(addr netip.Addr, few bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p, key := s.ipLimiters, limiterKey(addr)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s.block == key {
+		return nil
+	}
+	p.departed(s.block)
+	if p.visitsAt == nil {
+		p.visitsAt = make(map[netip.Addr]int)
+	}
+	s.block = key
+	p.visitsAt[key]++
+	if few && p.visitsAt[key] > p.visits {
+		return &LimiterTimeout{at: key}
+	}
+	return nil
+}
+
+// depart is called when the visit has ended.
+func (s *ipToken) depart() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ipLimiters.mu.Lock()
+	defer s.ipLimiters.mu.Unlock()
+	s.ipLimiters.departed(s.block)
+	s.block = netip.Addr{}
+}
+
+// blockName returns where the visit is.
+func (s *ipToken) blockName() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.block.IsValid() {
+		return ""
+	}
+	return s.block.String()
 }
 
 // begin is called when a request begins, which may then take a token.
@@ -257,6 +303,16 @@ func (p *ipLimiters) closed(c *conn) {
 }
 
 // The functions below are called with mu locked.
+
+// departed counts one visit less at an address.
+func (p *ipLimiters) departed(key netip.Addr) {
+	if !key.IsValid() {
+		return
+	}
+	if p.visitsAt[key]--; p.visitsAt[key] <= 0 {
+		delete(p.visitsAt, key)
+	}
+}
 
 // enter returns an address and records that a name leads to it.
 func (p *ipLimiters) enter(key netip.Addr, name uint64, now time.Time) *address {

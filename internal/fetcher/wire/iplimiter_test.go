@@ -260,3 +260,44 @@ func TestPlacesForget(t *testing.T) {
 		}
 	})
 }
+
+// A visit to a host whose address was unknown is refused where a quarter of all visits are, and
+// says where that is. Private addresses count, and IPv6 addresses by their /64.
+func TestArrive(t *testing.T) {
+	for _, c := range []struct{ first, second string }{{"127.0.0.1", "127.0.0.1"}, {"2001:db8::1", "2001:db8::2"}} {
+		p := &ipLimiters{visits: 2}
+		var all [4]ipToken
+		for i := range all {
+			all[i].ipLimiters = p
+			a := netip.MustParseAddr(c.second)
+			if i == 0 {
+				a = netip.MustParseAddr(c.first)
+			}
+			var full *LimiterTimeout
+			if err := all[i].arrive(a, true); errors.As(err, &full) != (i >= 2) {
+				t.Errorf("visit %d at %s, of which two may be there: %v", i, a, err)
+			}
+			if got := all[i].blockName(); got != limiterKey(a).String() {
+				t.Errorf("visit %d is at %q", i, got)
+			}
+		}
+		if err := all[3].arrive(netip.MustParseAddr("192.0.2.1"), true); err != nil {
+			t.Errorf("a visit that goes elsewhere: %v", err)
+		}
+		all[0].depart()
+		all[1].depart()
+		late := ipToken{ipLimiters: p}
+		if err := late.arrive(netip.MustParseAddr(c.first), true); err != nil {
+			t.Errorf("after two visits have ended: %v", err)
+		}
+		if err := all[0].arrive(netip.MustParseAddr(c.first), false); err != nil {
+			t.Errorf("a visit to a host whose address was known: %v", err)
+		}
+		for _, s := range []*ipToken{&all[0], &all[1], &all[2], &all[3], &late} {
+			s.depart()
+		}
+		if len(p.visitsAt) != 0 {
+			t.Errorf("no visit is left, and %v are counted", p.visitsAt)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package hosts
 import (
 	"encoding/binary"
 	"fmt"
+	"net/netip"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/judge"
@@ -43,6 +44,7 @@ type Domain struct {
 
 	refs  int // hosts in memory and in the cache of lately evicted hosts
 	dirty bool
+	block netip.Addr // where the last visited host was; only in memory
 	// The last page that named the domain, and the number of new names on that page; likewise for
 	// the last event.
 	page    uint64

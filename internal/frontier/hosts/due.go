@@ -1,6 +1,7 @@
 package hosts
 
 import (
+	"net/netip"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/frontier/mirror"
@@ -28,7 +29,9 @@ type Pace struct {
 	// How often the adaptive delay has doubled.
 	Backoff int `json:"backoff,omitempty"`
 	// The address of the last connection was private
-	Private  bool          `json:"private,omitempty"`
+	Private bool `json:"private,omitempty"`
+	// The address of the last connection, or the first one of its /64; invalid: not known.
+	Block    netip.Addr    `json:"block,omitzero"`
 	Response time.Duration `json:"response,omitempty"` // smoothed time per request, for estimates
 }
 
@@ -72,6 +75,28 @@ func (h *Host) AnsweredIn(d time.Duration) {
 		h.Response += (d - h.Response) / 4
 	}
 	h.changed()
+}
+
+// FoundAt notes the address at which a visit found h, or the first one of its /64. It reports
+// whether that is news.
+func (h *Host) FoundAt(block netip.Addr) (news bool) {
+	if h.Domain != nil {
+		h.Domain.block = block
+	}
+	if news = h.Block != block; news {
+		h.Block = block
+		h.changed()
+	}
+	return news
+}
+
+// KnownBlock returns the address at which h was found last. If h was never visited, it is that of
+// the last visited host of its domain. It is invalid if neither is known.
+func (h *Host) KnownBlock() netip.Addr {
+	if !h.Block.IsValid() && h.Domain != nil {
+		return h.Domain.block
+	}
+	return h.Block
 }
 
 // SetTimes shows the times of h to see, which moves them because the clock was set.

@@ -2,6 +2,7 @@ package hosts
 
 import (
 	"fmt"
+	"net/netip"
 	"reflect"
 	"slices"
 	"testing"
@@ -19,6 +20,9 @@ func set(t *testing.T, v reflect.Value, n int) {
 	switch x := v.Addr().Interface().(type) {
 	case *time.Time:
 		*x = time.Unix(1_700_000_000, int64(n))
+		return
+	case *netip.Addr:
+		*x = netip.AddrFrom4([4]byte{192, 0, 2, byte(n)})
 		return
 	case *canon.Origin:
 		*x = canon.Origin{Scheme: "https", Host: "moved.example", Port: 8000 + n}

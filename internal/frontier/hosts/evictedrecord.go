@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"net/netip"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -102,6 +103,19 @@ func (c *recordCodec) host(h *Host) {
 	}
 	for i := range h.Origins {
 		c.origin(&h.Origins[i], h.Name)
+	}
+	if !c.reading && h.Block.IsValid() || c.reading && len(c.s.B) > 0 { // older records end here
+		c.addr(&h.Block)
+	}
+}
+
+func (c *recordCodec) addr(a *netip.Addr) {
+	b := a.AsSlice()
+	if c.bytes(&b); c.reading {
+		var ok bool
+		if *a, ok = netip.AddrFromSlice(b); !ok {
+			c.s.Refuse()
+		}
 	}
 }
 
@@ -251,7 +265,7 @@ func (c *recordCodec) place(o *canon.Origin) {
 // Untouched reports that appendNew can hold everything known of h: no request was ever sent to
 // it, and none is wanted.
 func (h *Host) Untouched() bool {
-	if h.Visit != nil || len(h.Aux) > 0 || !h.Due.IsZero() || h.DueReason != "" || h.Delay != 0 || h.Backoff != 0 || h.Private ||
+	if h.Visit != nil || len(h.Aux) > 0 || !h.Due.IsZero() || h.DueReason != "" || h.Delay != 0 || h.Backoff != 0 || h.Private || h.Block.IsValid() ||
 		h.Response != 0 || !h.Last.IsZero() || h.Fetched != 0 || h.Stored != 0 || h.Failed != 0 || h.Later != 0 || h.Sitemaps != 0 || h.SitemapsDue != 0 ||
 		h.LeftOut != 0 || h.Timeline != 0 {
 		return false

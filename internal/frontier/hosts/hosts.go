@@ -64,6 +64,8 @@ type Host struct {
 	Domain *Domain            `json:"-"`
 	At     int                `json:"-"` // index in the schedule's heap, -1 when not in it
 	When   time.Time          `json:"-"` // the time it is scheduled for
+	// The host is due, and waits because others need the slots (schedule.Slots).
+	Waits bool `json:"-"`
 	// The host was never visited, and is one of the few such hosts in memory (evict.go).
 	Fresh   bool `json:"-"`
 	Evicted bool `json:"-"` // the record in the file is that of an evicted host

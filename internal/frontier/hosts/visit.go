@@ -62,6 +62,12 @@ func (h *Host) ResumeVisit(v *Visit) {
 	h.memory.places.Unschedule(h)
 }
 
+// WaitForSlot keeps h in memory and out of the schedule, because others need the slots.
+func (h *Host) WaitForSlot() { h.Waits = true }
+
+// TrySlot ends this; the caller places h in the schedule.
+func (h *Host) TrySlot() { h.Waits = false }
+
 // EndVisit notes that h has no visit any more, and has it placed in the schedule again.
 func (h *Host) EndVisit() {
 	h.Visit = nil

@@ -91,7 +91,7 @@ func (s *Visits) CarryOn(list []carried, now time.Time) error {
 		}
 		s.Outstanding[v.ID] = v
 		h.ResumeVisit(v)
-		s.AllSlots.Count(h.Domain, +1)
+		s.AllSlots.Take(v, now)
 		s.urls.AddInFlight(len(v.List))
 	}
 	return nil

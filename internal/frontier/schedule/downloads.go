@@ -40,7 +40,7 @@ func (s *Visits) Download(o canon.Origin, now time.Time) (*crawl.Visit, error) {
 	r.ProbeData = false
 	s.ledger.Metrics.Visits.Inc()
 	s.Outstanding[v.ID] = v
-	s.AllSlots.Count(h.Domain, +1)
+	s.AllSlots.Take(v, now)
 	h.BeginVisit(v)
 	h.Quota.TookDownload()
 	s.ledger.Unschedule(h)

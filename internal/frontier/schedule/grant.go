@@ -67,9 +67,9 @@ func (s *Visits) Grant(n, limit int, now time.Time) (out []crawl.Visit, size int
 	if err := s.ledger.Load(now); err != nil {
 		return nil, 0, s.ledger.Fail(err)
 	}
-	s.unpark(now)
 	s.Schedule(now)
 	s.lookSoon(now)
+	s.takeWaiting(n, now)
 	var later []*hosts.Host // due, but the budget permits no more of the pages that they need
 	for loads := n + loadsAtOnce; len(out) < n && size < limit; {
 		if len(s.ledger.Due) == 0 || s.ledger.Due[0].When.After(now) {
@@ -91,8 +91,8 @@ func (s *Visits) Grant(n, limit int, now time.Time) (out []crawl.Visit, size int
 			s.Reschedule(h, now) // its robots.txt has become too old since it was scheduled
 			continue
 		}
-		if !s.AllSlots.mayHave(h.Domain, n-len(out)) {
-			s.passOver(h, now)
+		if p := s.AllSlots.beyond(h, n-len(out), now); p != (party{}) {
+			s.passOver(h, p, now)
 			continue
 		}
 		v, bytes, err := s.visitTo(h, now)
@@ -119,11 +119,8 @@ func (s *Visits) Grant(n, limit int, now time.Time) (out []crawl.Visit, size int
 // the operator slowed them down. The next grant continues.
 const loadsAtOnce = 256
 
-// mayLoad reports whether loading hosts is useful. It is not while the budget permits no pages, nor
-// while enough hosts in memory wait for slots that other domains use.
-func (s *Visits) mayLoad(now time.Time) bool {
-	return !now.Before(s.ledger.Spent) && len(s.passedOver) < hosts.MaxResident
-}
+// mayLoad reports whether loading hosts is useful. It is not while the budget permits no pages.
+func (s *Visits) mayLoad(now time.Time) bool { return !now.Before(s.ledger.Spent) }
 
 // MayGrant reports whether the shard may grant visits now.
 func (s *Visits) MayGrant(now time.Time) bool {
@@ -148,7 +145,7 @@ func (s *Visits) visitTo(h *hosts.Host, now time.Time) (g *crawl.Visit, bytes in
 	}
 	g = &crawl.Visit{
 		ID: v.ID, Shard: s.ledger.ID, Host: h.Name, Delay: s.polite.GrantDelay(h), Lease: times.Lease, Hurried: s.ledger.Judge.Hurries(h.Name),
-		DelaySource: spacing.Source,
+		DelaySource: spacing.Source, NewAddress: s.AllSlots.unsure(h),
 	}
 	if pages {
 		bytes, err = s.addPages(g, v, k, capacity, again, now)
@@ -249,7 +246,7 @@ func (s *Visits) begin(v *hosts.Visit, n int, now time.Time) {
 	v.Filled(n)
 	s.urls.AddInFlight(len(v.List))
 	s.Outstanding[v.ID] = v
-	s.AllSlots.Count(v.Host.Domain, +1)
+	s.AllSlots.Take(v, now)
 	v.Host.BeginVisit(v)
 	s.ledger.Metrics.Visits.Inc()
 	s.ReportBudget(now)
@@ -457,7 +454,7 @@ func (s *Visits) Expire(now time.Time) error {
 // EndVisit removes an outstanding visit.
 func (s *Visits) EndVisit(v *hosts.Visit) {
 	delete(s.Outstanding, v.ID)
-	s.AllSlots.Count(v.Host.Domain, -1)
+	s.AllSlots.Release(v)
 	s.urls.AddInFlight(-len(v.List))
 	v.Host.EndVisit()
 }

@@ -68,7 +68,7 @@ func (s *Visits) Reschedule(h *hosts.Host, now time.Time) {
 // reschedule is Reschedule without a signal to the goroutine that grants visits.
 func (s *Visits) reschedule(h *hosts.Host, now time.Time) {
 	from, ok := s.Ready(h, now)
-	if !ok || h.Visit != nil {
+	if !ok || h.Visit != nil || h.Waits {
 		s.ledger.Due.Remove(h)
 		return
 	}
@@ -88,8 +88,8 @@ func (s *Visits) NextDue(now time.Time) time.Time {
 	}
 	s.Schedule(now)
 	t := s.urls.Later
-	if len(s.passedOver) > 0 && (t.IsZero() || t.After(s.passedOverAt.Add(PassedOverAgain))) {
-		t = s.passedOverAt.Add(PassedOverAgain)
+	if again := now.Add(PassedOverAgain); s.nWaiting > 0 && (t.IsZero() || t.After(again)) {
+		t = again
 	}
 	if len(s.ledger.Due) > 0 && (t.IsZero() || s.ledger.Due[0].When.Before(t)) {
 		t = s.ledger.Due[0].When
@@ -97,7 +97,7 @@ func (s *Visits) NextDue(now time.Time) time.Time {
 			t = time.Unix(0, 1)
 		}
 	}
-	if loaded := s.ledger.NextEvicted(); len(s.passedOver) < hosts.MaxResident && !loaded.IsZero() && (t.IsZero() || loaded.Before(t)) {
+	if loaded := s.ledger.NextEvicted(); !loaded.IsZero() && (t.IsZero() || loaded.Before(t)) {
 		t = loaded
 	}
 	if t.IsZero() {

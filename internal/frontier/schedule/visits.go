@@ -21,10 +21,13 @@ type Visits struct {
 	timeline *Timeline
 	urls     *urls.URLs
 
-	passedOver   []*hosts.Host // due, but passed over for hosts of other domains
-	passedOverAt time.Time
-	AllSlots     *Slots // of all shards of this process
-	lookSoonAt   time.Time
+	// Hosts that are due and were passed over, by the party that has too many slots, and how many.
+	waiting  map[party][]*hosts.Host
+	nWaiting int
+	// When the last host of each party was postponed to.
+	postponed  map[party]time.Time
+	AllSlots   *Slots // of all shards of this process
+	lookSoonAt time.Time
 
 	// Visits, and what they may still cost.
 	// Visits of earlier epochs were handed over with the shard
@@ -48,5 +51,5 @@ func (s *Visits) Ended(id crawl.VisitID) {
 
 // NewVisits returns the visits of one shard.
 func NewVisits(features *hosts.Features, ledger *hosts.Ledger, polite *polite.Polite, recrawl *urls.Recrawl, sitemaps *wellknown.Sitemaps, timeline *Timeline, urls *urls.URLs) *Visits {
-	return &Visits{Outstanding: map[crawl.VisitID]*hosts.Visit{}, Digests: map[string]hosts.RobotsRef{}, AllSlots: NewSlots(), features: features, ledger: ledger, polite: polite, recrawl: recrawl, sitemaps: sitemaps, timeline: timeline, urls: urls}
+	return &Visits{Outstanding: map[crawl.VisitID]*hosts.Visit{}, waiting: map[party][]*hosts.Host{}, postponed: map[party]time.Time{}, Digests: map[string]hosts.RobotsRef{}, AllSlots: NewSlots(), features: features, ledger: ledger, polite: polite, recrawl: recrawl, sitemaps: sitemaps, timeline: timeline, urls: urls}
 }

@@ -73,6 +73,7 @@ func (s *Outcomes) Apply(ev *crawl.Event, now time.Time) error {
 	if v != nil && v.Host != h {
 		v = nil
 	}
+	s.visits.Reported(h, v, o, now)
 	if !o.Partial {
 		s.visits.Ended(ev.Visit)
 		if v == nil { // late: it may have been reported as silent
