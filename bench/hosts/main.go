@@ -4,6 +4,8 @@
 //
 //	go run ./hosts                300 hosts at 1 s for 75 s, by one curtsy process
 //	go run ./hosts -visits 64     the same with as many hosts at a time as by default
+//	go run ./hosts -domains       each host has a registered domain of its own
+//	go run ./hosts -bin FILE      the same with this curtsy, for example an older one
 //
 // The web is simulated and served by this process, so that its work does not count as that of the
 // crawl; its log of requests is evaluated: the slots used after the warm-up, and every request that
@@ -33,6 +35,8 @@ import (
 type settings struct {
 	hosts, visits, bytes       int
 	delay, latency, span, warm time.Duration
+	domains                    bool
+	bin                        string
 }
 
 func main() {
@@ -50,6 +54,8 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	f.DurationVar(&s.latency, "latency", 20*time.Millisecond, "least time an answer takes")
 	f.DurationVar(&s.span, "time", 75*time.Second, "how long to crawl")
 	f.DurationVar(&s.warm, "warm-up", 15*time.Second, "how much of that does not count: names and robots.txt are new then")
+	f.BoolVar(&s.domains, "domains", false, "give each host a registered domain of its own")
+	f.StringVar(&s.bin, "bin", "", "run this `FILE`; empty: build curtsy")
 	if err := f.Parse(args); err != nil {
 		return s, err
 	}
@@ -73,12 +79,19 @@ func run(ctx context.Context, s settings, w io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	bin := filepath.Join(dir, "curtsy")
-	if err := command.Build(ctx, dir, "./cmd/curtsy"); err != nil {
-		return err
+	bin := s.bin
+	if bin == "" {
+		bin = filepath.Join(dir, "curtsy")
+		if err := command.Build(ctx, dir, "./cmd/curtsy"); err != nil {
+			return err
+		}
+	}
+	domain := "" // all hosts are below one domain of the simulated web
+	if s.domains {
+		domain = "test" // which is a public suffix
 	}
 	web, err := simweb.Start(simweb.Config{
-		Hosts: s.hosts, PagesPerHost: 2 * int(s.span/s.delay), PageBytes: s.bytes, LinksPerPage: 8, CrossLinks: 1,
+		Domain: domain, Hosts: s.hosts, PagesPerHost: 2 * int(s.span/s.delay), PageBytes: s.bytes, LinksPerPage: 8, CrossLinks: 1,
 		Mix: func(int) simweb.Behavior { return simweb.Behavior{Robots: simweb.RobotsAllowAll, Latency: s.latency} },
 	})
 	if err != nil {
