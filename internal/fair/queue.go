@@ -78,6 +78,9 @@ type Claim struct {
 // Acquire waits until n units may be used on behalf of the parties. A claim for more than one party
 // may have, or than there are, is reduced to that. The only error is that of ctx.
 func (q *Queue) Acquire(ctx context.Context, n int64, parties ...Party) (*Claim, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	n, parties = min(n, q.opt.Capacity, q.opt.Most), distinct(parties)
 	q.mu.Lock()
 	w := &claim{n, parties, make(chan struct{})}
@@ -104,7 +107,7 @@ func (q *Queue) Acquire(ctx context.Context, n int64, parties ...Party) (*Claim,
 
 // Try is Acquire for those who do not wait. ok is false if they would have to.
 func (q *Queue) Try(n int64, parties ...Party) (c *Claim, ok bool) {
-	parties = distinct(parties)
+	n, parties = min(n, q.opt.Capacity, q.opt.Most), distinct(parties)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := time.Now()

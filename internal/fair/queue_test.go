@@ -43,6 +43,10 @@ func TestAloneEverything(t *testing.T) {
 		if _, ok := q.Try(1, a); ok {
 			t.Error("there were nine units")
 		}
+		all := NewQueue(Options{Capacity: 8})
+		if c, ok := all.Try(9, a); !ok || c.n != 8 {
+			t.Error("a claim for more than there is is not reduced to all of it")
+		}
 	})
 }
 
@@ -142,6 +146,9 @@ func TestEndedWait(t *testing.T) {
 		synctest.Wait()
 		if len(got) != 1 {
 			t.Error("one who waited behind a claim that was given up still waits")
+		}
+		if c, err := q.Acquire(ctx, 1, b); c != nil || !errors.Is(err, context.Canceled) {
+			t.Errorf("a claim with a context that has ended: %v, %v", c, err)
 		}
 		one.Release(0)
 		one.Release(0)
