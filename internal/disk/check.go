@@ -18,7 +18,7 @@ import (
 // a moment, and some can do without the file. Nobody would then be told what is wrong.
 func Check(dir string, write bool) error {
 	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil
 	}
 	if err != nil {
