@@ -19,6 +19,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/fair"
 	"github.com/curtsy/curtsy/internal/simnet"
+	"github.com/curtsy/curtsy/internal/testaid"
 )
 
 // street is a listener in memory, the network that leads to it, and what was accepted.
@@ -250,7 +251,7 @@ func TestListenerUnderSlowRequests(t *testing.T) {
 		})}
 		go func() { _ = srv.Serve(fair.Listener(inner, fair.ListenerOptions{Connections: conns})) }()
 		ctx, cancel := context.WithCancel(t.Context())
-		for i := range 3000 {
+		for i := range testaid.Volume(3000, 300) {
 			go func() {
 				time.Sleep(time.Duration(i) * 10 * time.Millisecond)
 				for ctx.Err() == nil {

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/curtsy/curtsy/internal/testaid"
 )
 
 var bg = context.Background()
@@ -200,7 +202,7 @@ func TestLongClaimsDoNotDelayOthers(t *testing.T) {
 // Whatever is claimed and given back, and in which order: no unit is invented or lost, no limit is
 // violated, and everybody gets what it waits for in the end.
 func TestRandomClaims(t *testing.T) {
-	for seed := range uint64(50) {
+	for seed := range uint64(testaid.Runs(50, 10)) {
 		synctest.Test(t, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 31))
 			opt := Options{Capacity: 1 + r.Int64N(20), Share: r.Int64N(4), Most: r.Int64N(9)}
