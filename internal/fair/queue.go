@@ -19,6 +19,9 @@ type Options struct {
 	Soon time.Duration
 	// Half is the time after which what a party used counts half; 0 = one minute.
 	Half time.Duration
+	// Pressed is called with true when more than half of the units are in use, and with false when
+	// less than an eighth is again. It must not wait, nor call the queue; nil: nothing is called.
+	Pressed func(bool)
 }
 
 func (o Options) withDefaults() Options {
@@ -45,6 +48,7 @@ type Queue struct {
 
 	mu     sync.Mutex // guards what follows
 	free   int64
+	high   bool // Pressed was called with true
 	inUse  map[Party]int64
 	usage  Usage
 	lately map[Party]time.Time // when each party wanted something last
@@ -220,6 +224,7 @@ func (q *Queue) mayHave(w *claim, now time.Time) bool {
 
 func (q *Queue) take(w *claim) {
 	q.free -= w.n
+	q.press()
 	for _, p := range w.parties {
 		q.inUse[p] += w.n
 	}
@@ -227,12 +232,21 @@ func (q *Queue) take(w *claim) {
 
 func (q *Queue) giveBack(n int64, parties []Party, now time.Time) {
 	q.free += n
+	q.press()
 	for _, p := range parties {
 		if q.inUse[p] -= n; q.inUse[p] <= 0 {
 			delete(q.inUse, p)
 		}
 	}
 	q.serve(now)
+}
+
+// press calls Pressed if something has changed.
+func (q *Queue) press() {
+	if used := q.opt.Capacity - q.free; q.opt.Pressed != nil && (!q.high && used > q.opt.Capacity/2 || q.high && used < q.opt.Capacity/8) {
+		q.high = !q.high
+		q.opt.Pressed(q.high)
+	}
 }
 
 // serve grants claims in their order until one has to wait. A claim of a party at its limit

@@ -106,6 +106,25 @@ func TestOrder(t *testing.T) {
 	})
 }
 
+func TestPressed(t *testing.T) {
+	var calls []bool
+	q, a := NewQueue(Options{Capacity: 16, Pressed: func(high bool) { calls = append(calls, high) }}), Registered("a.example")
+	half := must(t, q, 8, a)
+	if len(calls) != 0 {
+		t.Errorf("%v when half is in use", calls)
+	}
+	one := must(t, q, 1, a)
+	half.Shrink(1)
+	if fmt.Sprint(calls) != "[true]" {
+		t.Errorf("%v when more than half was in use, and an eighth is", calls)
+	}
+	one.Release(0)
+	must(t, q, 4, a)
+	if fmt.Sprint(calls) != "[true false]" {
+		t.Errorf("%v when less than an eighth was in use", calls)
+	}
+}
+
 func TestMost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := Registered("a.example"), Registered("b.example")

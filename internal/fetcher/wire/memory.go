@@ -60,8 +60,8 @@ type memoryBudget struct {
 func newMemoryBudget(size int64) *memoryBudget {
 	return &memoryBudget{
 		size:     size,
-		bodies:   fair.NewQueue(fair.Options{Capacity: size - size/gatherPart}),
-		gathered: fair.NewQueue(fair.Options{Capacity: size / gatherPart}),
+		bodies:   fair.NewQueue(fair.Options{Capacity: size - size/gatherPart, Pressed: collectSooner}),
+		gathered: fair.NewQueue(fair.Options{Capacity: size / gatherPart, Pressed: collectSooner}),
 		// The decoding of an ordinary page waits for nothing but the processor.
 		decoding: make(chan struct{}, max(runtime.GOMAXPROCS(0), 2)),
 	}
