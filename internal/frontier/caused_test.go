@@ -218,6 +218,7 @@ func TestRoomForEverybody(t *testing.T) {
 // A portal lists sitemaps on a host of its content network, which is in scope. In ten minutes as
 // many are read as if its own host listed them.
 func TestAllowanceDoesNotDelayAPortal(t *testing.T) {
+	driven(t)
 	read := func(by string) (n int) {
 		synctest.Test(t, func(t *testing.T) {
 			c := newCauser(t, withSitemaps("http://portal.example/", "http://cdn.example/"))

@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,8 +26,9 @@ const host = "h.test"
 
 // shelf is a sink that keeps pages.
 type shelf struct {
-	t     *testing.T
-	pages []crawl.Page
+	t      *testing.T
+	adding sync.Mutex // guards pages
+	pages  []crawl.Page
 }
 
 func (s *shelf) AppendEvent(context.Context, int, []byte) error { return nil }
@@ -36,6 +38,8 @@ func (s *shelf) SendPages(_ context.Context, _ int, batch []byte) (bool, error) 
 	if err != nil {
 		s.t.Error(err)
 	}
+	s.adding.Lock()
+	defer s.adding.Unlock()
 	s.pages = append(s.pages, pages...)
 	return false, nil
 }

@@ -125,7 +125,11 @@ func TestOrdinaryPagesGatherAtOnce(t *testing.T) {
 			}
 			sink := &shelf{t: t}
 			p := newPagesOf(t, client, host, sink, addr)
-			time.AfterFunc(time.Minute, func() { other.Requests.Session.Memory.Gathered(0) })
+			returned := make(chan struct{})
+			time.AfterFunc(time.Minute, func() {
+				other.Requests.Session.Memory.Gathered(0)
+				close(returned)
+			})
 			start := time.Now()
 			fetch(t, p, fmt.Sprintf("http://h.test/%d", links))
 			if waited := time.Since(start) >= time.Minute; waited != waits {
@@ -135,7 +139,7 @@ func TestOrdinaryPagesGatherAtOnce(t *testing.T) {
 			if len(sink.pages) != 1 {
 				t.Errorf("%d links: %d pages", links, len(sink.pages))
 			}
-			time.Sleep(2 * time.Minute)
+			<-returned
 		}
 	})
 }
@@ -178,14 +182,18 @@ func TestLongTextOfDocument(t *testing.T) {
 			}
 			p := newPagesOf(t, client, host, &shelf{t: t}, addr)
 			start := time.Now()
-			time.AfterFunc(time.Minute, func() { other.Requests.Session.Memory.Gathered(0) })
+			returned := make(chan struct{})
+			time.AfterFunc(time.Minute, func() {
+				other.Requests.Session.Memory.Gathered(0)
+				close(returned)
+			})
 			u := &crawl.VisitURL{URL: "http://h.test/a.odt"}
 			var r crawl.Result
 			p.keepDocument(u, &wire.Answer{Status: 200, Header: http.Header{}, Body: body}, document.ODT, &r)
 			if waited := time.Since(start) >= time.Minute; r.Class != crawl.Stored || waited != waits {
 				t.Errorf("a text of %d bytes: %+v, waited %v", len(text), r, waited)
 			}
-			time.Sleep(2 * time.Minute)
+			<-returned
 			if !client.MemoryUnused() {
 				t.Error("some memory was not returned")
 			}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -16,11 +17,14 @@ import (
 // linkSink counts the links in the events that it gets.
 type linkSink struct {
 	sink
+	mu             sync.Mutex // guards what follows
 	links, largest int
 }
 
 func (s *linkSink) AppendEvent(_ context.Context, _ int, data []byte) error {
 	ev, err := crawl.DecodeEvent(data)
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, l := range ev.Links {
 		s.links += len(l.URLs)
 	}
