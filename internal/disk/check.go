@@ -15,7 +15,7 @@ import (
 // file itself, so it may be used. If there is no dir, there is nothing to complain about.
 //
 // Each opener fails in such a case too. But some try again later, because a file may be in use for
-// a moment, and some can do without the file. Nobody would then be told what is wrong.
+// a moment, and some can do without the file. Nobody would then learn what is wrong.
 func Check(dir string, write bool) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {

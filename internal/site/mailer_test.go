@@ -187,7 +187,7 @@ func TestClockSetBack(t *testing.T) {
 }
 
 // A regression: changes that were noticed while the clock was ahead kept their times, and so did
-// all later ones. Until that time, strangers were told of all of them however short the span was,
+// all later ones. Until that time, strangers received all of them however short the span was,
 // and none was ever purged.
 func TestClockSetBackInTheLog(t *testing.T) {
 	t.Parallel()
