@@ -636,6 +636,66 @@ func TestComparedPages(t *testing.T) {
 	}
 }
 
+// Reports of the first request for a page arrive again while the second is under way. They neither
+// withdraw it nor count as its answer: the page, which differs each time, is unclear.
+func TestReportsOfAComparisonArriveTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, dispatchSpec())
+		b.namesServer(robotsSite, robotsTxt)
+		v, _ := b.sentRobot(time.Minute)
+		d := b.plan(v.Aux[0]).Before
+		b.brings(v.Aux[0], &d, pagesAt(robotsSite, 1, 3)...)
+		b.ends(v, &d, crawl.DispatchDone, pagesAt(robotsSite, 1, 3)...)
+		digest := uint64(90)
+		sample := func(e crawl.AuxRequest) crawl.Sample {
+			if e.URL == robotsSite+"/1" {
+				digest++
+				return crawl.Sample{Status: 200, Digest: digest, Type: "text/html"}
+			}
+			return asBrought(e)
+		}
+		verifies := func() (list []crawl.AuxRequest) {
+			for _, e := range b.s.Ledger.Hosts["www.a.example"].Aux {
+				if e.URL == robotsSite+"/1" {
+					list = append(list, e)
+				}
+			}
+			return list
+		}
+		var reports []crawl.Event // of the visit that requests it first
+		for len(reports) == 0 {
+			time.Sleep(time.Second)
+			b.upkeep()
+			for _, v := range b.grant(4) {
+				if !slices.ContainsFunc(v.Aux, func(e crawl.AuxRequest) bool { return e.URL == robotsSite+"/1" }) {
+					b.served(v, sample)
+					continue
+				}
+				for _, e := range v.Aux {
+					reports = append(reports, crawl.Event{Visit: v.ID, Answers: []crawl.Answer{{Aux: e, Sample: sample(e)}}})
+				}
+				reports = append(reports, crawl.Event{Visit: v.ID, Outcome: &crawl.Outcome{Host: v.Host, Delay: v.Delay, Requests: len(v.Aux), Done: v.Aux}})
+				for _, ev := range reports {
+					b.event(ev)
+				}
+			}
+		}
+		if got := verifies(); len(got) != 1 {
+			t.Fatalf("%+v, want the page to be requested a second time", got)
+		}
+		for _, ev := range reports {
+			b.event(ev)
+		}
+		if got := verifies(); len(got) != 1 {
+			t.Fatalf("%+v, want the second request to stay", got)
+		}
+		b.compares(time.Hour, sample)
+		if got := b.info(); got.DroppedUntil != nil || got.Unclear != 1 {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
 // Pages that a server calls unchanged are compared with the stored digest, and with nothing else:
 // a server that says so of everything, whatever the site serves by now, is dropped.
 func TestUnchangedPagesAreCompared(t *testing.T) {

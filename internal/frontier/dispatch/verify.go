@@ -36,7 +36,8 @@ type sample struct {
 	Brought  content   `json:"brought"`
 	Served   *content  `json:"served,omitempty"` // by the site, before the second request
 	Failures int       `json:"failures,omitempty"`
-	Due      time.Time `json:"due,omitzero"` // not requested before
+	Requests int       `json:"requests,omitempty"` // that are over
+	Due      time.Time `json:"due,omitzero"`       // not requested before
 }
 
 // content is what is compared of a page.
@@ -176,16 +177,8 @@ func (s *checks) more(h *hosts.Host, i int, site *Site, now time.Time) error {
 			c.Unclear++
 			continue
 		}
-		e := s.verification(site, r.URL)
-		if slices.Contains(h.Aux, e) { // its visit has not reported yet that the last one is done
-			r.Due = now.Add(soon)
-			if err := s.wait(site, n, &r); err != nil {
-				return err
-			}
-			continue
-		}
 		c.Asked, c.AskedAt = append(c.Asked, n), now
-		if err := s.features.AddAux(e, now); err != nil {
+		if err := s.features.AddAux(s.verification(site, &r), now); err != nil {
 			return err
 		}
 	}
@@ -244,6 +237,7 @@ func (s *checks) later(site *Site, n int, now time.Time) error {
 // wait adds a page to those that are requested once more.
 func (s *checks) wait(site *Site, n int, r *sample) error {
 	c := site.Check
+	r.Requests++
 	if len(c.Waiting) == 0 || c.Due.IsZero() || r.Due.Before(c.Due) {
 		c.Due = r.Due
 	}
@@ -251,9 +245,16 @@ func (s *checks) wait(site *Site, n int, r *sample) error {
 	return s.putSample(site, n, r)
 }
 
-// verification is the request that fetches a page for the comparison.
-func (s *checks) verification(site *Site, u canon.URL) crawl.AuxRequest {
-	return crawl.AuxRequest{Kind: crawl.AuxVerify, URL: u, Origin: site.origin(), Hop: site.Check.N, ReplyShard: s.ledger.ID}
+// requestBit is the first bit of a Hop that counts the requests for a page, beyond the number of
+// the dispatch.
+const requestBit = 24
+
+// verification is the request that fetches a page for the comparison. Each request for a page
+// differs from the one before by its Hop: what was reported of that one may arrive again, and must
+// neither withdraw this one nor count as its answer.
+func (s *checks) verification(site *Site, r *sample) crawl.AuxRequest {
+	hop := site.Check.N | r.Requests<<requestBit
+	return crawl.AuxRequest{Kind: crawl.AuxVerify, URL: r.URL, Origin: site.origin(), Hop: hop, ReplyShard: s.ledger.ID}
 }
 
 // answer applies what the site served for a page that is compared, if that is still awaited.
@@ -267,7 +268,7 @@ func (s *checks) answer(a *crawl.Answer, _, now time.Time) error {
 		return nil
 	}
 	site, err := s.site(h, i)
-	if err != nil || site.Check == nil || site.Check.N != a.Aux.Hop {
+	if err != nil || site.Check == nil {
 		return err
 	}
 	for at, n := range site.Check.Asked {
@@ -275,7 +276,7 @@ func (s *checks) answer(a *crawl.Answer, _, now time.Time) error {
 		if err != nil {
 			return err
 		}
-		if r.URL != a.Aux.URL {
+		if e := s.verification(site, &r); e.URL != a.Aux.URL || e.Hop != a.Aux.Hop {
 			continue
 		}
 		site.Check.Asked = slices.Delete(site.Check.Asked, at, at+1)
@@ -362,7 +363,7 @@ func (s *checks) end(h *hosts.Host, i int, site *Site, now time.Time) error {
 		if err != nil {
 			return err
 		}
-		if err := s.features.DropAux(h, s.verification(site, r.URL), now); err != nil {
+		if err := s.features.DropAux(h, s.verification(site, &r), now); err != nil {
 			return err
 		}
 	}
