@@ -59,8 +59,7 @@ const (
 	// with DispatchRunning report its progress.
 	AuxDispatch AuxKind = 14
 	// AuxVerify fetches the page at URL, if the rules of its origin allow it, to compare it with
-	// what a mobile robot brought. Hop identifies the dispatch, and which request for the page it
-	// is. The answer is a Sample.
+	// what a mobile robot brought. Hop is the number of the dispatch. The answer is a Sample.
 	AuxVerify AuxKind = 15
 )
 

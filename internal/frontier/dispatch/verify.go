@@ -245,8 +245,8 @@ func (s *checks) wait(site *Site, n int, r *sample) error {
 	return s.putSample(site, n, r)
 }
 
-// requestBit is the first bit of a Hop that counts the requests for a page, beyond the number of
-// the dispatch.
+// requestBit is the first bit of a Hop that counts the earlier requests for a page. The bits below
+// are the number of the dispatch.
 const requestBit = 24
 
 // verification is the request that fetches a page for the comparison. Each request for a page
