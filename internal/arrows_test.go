@@ -75,6 +75,7 @@ var lower = map[string][]string{
 	"identity": {"pkg/botauth"},
 	"updates":  {"internal/ask", "internal/crawl", "internal/disk", "internal/fair", "internal/indexnow", "internal/questions", "internal/websub", "pkg/canon", "pkg/queue", "pkg/rup", "pkg/sitemap"},
 	"export":   {"internal/crawl", "internal/webtext", "pkg/canon"},
+	"rdf":      {"internal/disk"},
 	"catalog":  {"internal/crawl", "internal/disk", "internal/webtext", "pkg/canon", "pkg/datatxt", "pkg/usage"},
 	// Compiled into the robot, which must stay small.
 	"mobile/reading":          {},
