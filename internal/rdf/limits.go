@@ -5,7 +5,7 @@ package rdf
 const (
 	maxIRI        = 8 << 10   // bytes of an IRI
 	maxName       = 512       // bytes of a prefix, a language, a number or the label of a node
-	maxLiteral    = 256 << 10 // bytes of a literal; a longer one is truncated
+	maxLiteral    = 128 << 10 // bytes of a literal; a longer one is truncated
 	maxDepth      = 64        // nested blank nodes and collections, or elements
 	maxPrefixes   = 1000      // prefixes in effect
 	maxToken      = 512 << 10 // bytes of a tag, a text or a declaration in XML

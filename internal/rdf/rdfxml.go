@@ -78,7 +78,7 @@ func (g *xmlGraph) iri(s *scope, n xml.Name) string {
 		}
 	}
 	if n.Space == "" {
-		return n.Local
+		return s.base.resolve("#" + n.Local)
 	}
 	ns, ok := WellKnown[n.Space]
 	if !ok {

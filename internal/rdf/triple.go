@@ -22,7 +22,7 @@ type Term struct {
 	Kind Kind
 	// Value is the IRI, the label of the blank node without "_:", or the text of the literal. All
 	// are valid UTF-8.
-	Value    string
+	Value string
 	// Datatype is the IRI of a literal's datatype. It is empty for xsd:string and for a text in a
 	// language.
 	Datatype string

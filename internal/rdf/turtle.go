@@ -484,6 +484,9 @@ func (t *turtle) prefixed(prefix string) (Term, error) {
 		if !ok {
 			ns = prefix + ":"
 		}
+		if prefix == "" {
+			ns = t.base.resolve("#")
+		}
 		if !t.missing[prefix] && len(t.missing) < maxPrefixes {
 			if t.missing == nil {
 				t.missing = map[string]bool{}
