@@ -16,7 +16,7 @@ import (
 
 // Limits of a graph that is written as JSON-LD.
 const (
-	runBytes    = 64 << 10  // of statements about one subject that are in memory while they are read
+	runBytes    = 64 << 10  // of statements about one subject that are in memory
 	nodeBytes   = 384 << 10 // of a node; a longer one becomes several of one name
 	maxList     = 10_000    // members of an RDF list
 	maxListsIn  = 8         // lists in lists
