@@ -204,10 +204,10 @@ func TestArchiveCommands(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if out := curtsy(t, app.ExitFailed, "archive", "verify", dir); !strings.Contains(out, "  not a whole WARC record at byte ") {
+		if out := curtsy(t, app.ExitFailed, "archive", "verify", dir); !strings.Contains(out, "  damaged at byte ") {
 			t.Error(out)
 		}
-		if out := curtsy(t, app.ExitOK, "archive", "verify", "--repair", dir); !strings.Contains(out, "  removed, because it was an incomplete record: ") {
+		if out := curtsy(t, app.ExitOK, "archive", "verify", "--repair", dir); !strings.Contains(out, "  written again: ") {
 			t.Error(out)
 		}
 		curtsy(t, app.ExitOK, "archive", "verify", dir)

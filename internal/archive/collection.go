@@ -76,9 +76,14 @@ func (c *Collection) Close() error {
 }
 
 // Entries calls each for all answers, file by file, or for a WACZ file in the order of its index.
+// If a file is damaged, the error wraps warc.ErrDamaged, after all answers that can be read.
 func (c *Collection) Entries(each func(warc.Entry) error) error {
+	var damage error
 	for _, file := range c.files {
-		if err := Entries(file, each); err != nil {
+		err := Entries(file, each)
+		if errors.Is(err, warc.ErrDamaged) {
+			damage = errors.Join(damage, fmt.Errorf("%s: %w", file, err))
+		} else if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 	}
@@ -87,7 +92,7 @@ func (c *Collection) Entries(each func(warc.Entry) error) error {
 			return fmt.Errorf("%s: %w", f.Name, err)
 		}
 	}
-	return nil
+	return damage
 }
 
 // entriesIn calls each for the lines of an index in a WACZ file.
@@ -112,10 +117,11 @@ type located struct {
 	path string
 }
 
-// located calls each for all answers.
+// located calls each for all answers. Damage is no error: what was lost cannot be found.
 func (c *Collection) located(each func(located)) error {
 	for _, file := range c.files {
-		if err := Entries(file, func(e warc.Entry) error { each(located{e, file}); return nil }); err != nil {
+		err := Entries(file, func(e warc.Entry) error { each(located{e, file}); return nil })
+		if err != nil && !errors.Is(err, warc.ErrDamaged) {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 	}
@@ -175,7 +181,7 @@ func (c *Collection) read(e located, do func(rec *warc.Record) error) error {
 			return err
 		}
 		within := io.NewSectionReader(c.f, from, int64(f.UncompressedSize64))
-		at = io.NewSectionReader(within, e.Offset, e.Length)
+		at = io.NewSectionReader(within, e.Offset, max(within.Size()-e.Offset, 0))
 	} else {
 		r, err := f.Open()
 		if err != nil {
@@ -185,13 +191,9 @@ func (c *Collection) read(e located, do func(rec *warc.Record) error) error {
 		if _, err := io.CopyN(io.Discard, r, e.Offset); err != nil {
 			return fmt.Errorf("%s at byte %d: %w", f.Name, e.Offset, err)
 		}
-		at = io.LimitReader(r, e.Length)
+		at = r
 	}
-	rec, err := warc.NewReader(at).Next()
-	if err == nil {
-		err = do(rec)
-	}
-	if err != nil {
+	if err := readAt(at, e.Entry, do); err != nil {
 		return fmt.Errorf("%s at byte %d: %w", f.Name, e.Offset, err)
 	}
 	return nil

@@ -14,8 +14,9 @@ import (
 	"github.com/curtsy/curtsy/internal/warc"
 )
 
-// A damaged record is removed, and the records after it stay. Text in an answer that looks like a
-// record does not become one, and a file that is damaged in several places loses nothing.
+// A damaged record is left out, and all others stay, wherever a file is damaged. The old file is
+// kept. In a file without checksums, a record in the text of a damaged record cannot be told from
+// one behind it.
 func TestRepairKeepsLaterRecords(t *testing.T) {
 	record := func(packed bool, n int, text string) []byte {
 		var enc warc.Encoder
@@ -48,18 +49,15 @@ func TestRepairKeepsLaterRecords(t *testing.T) {
 		for _, c := range []struct {
 			damaged []int
 			tail    string
-			cut     int
 			stay    []int
 		}{
-			{[]int{0}, "", len(all[0]), []int{1, 2, 3, 4}},
-			{[]int{2}, "", len(all[2]), []int{0, 1, 3, 4}},
-			{[]int{3}, "", len(all[3]), []int{0, 1, 2, 4}},
-			{[]int{4}, "", len(all[4]), []int{0, 1, 2, 3}},
-			{nil, string(all[0][:20]), 20, []int{0, 1, 2, 3, 4}},
-			// The damaged record contains a complete record, so it is not known which records are a
-			// site's text.
-			{[]int{1}, "", -1, nil},
-			{[]int{0, 3}, "", -1, nil},
+			{[]int{0}, "", []int{1, 2, 3, 4}},
+			{[]int{2}, "", []int{0, 1, 3, 4}},
+			{[]int{3}, "", []int{0, 1, 2, 4}},
+			{[]int{4}, "", []int{0, 1, 2, 3}},
+			{nil, string(all[0][:20]), []int{0, 1, 2, 3, 4}},
+			{[]int{1}, "", []int{0, 2, 3, 4}},
+			{[]int{0, 3}, "", []int{1, 2, 4}},
 		} {
 			var text []byte
 			for i, r := range all {
@@ -76,24 +74,24 @@ func TestRepairKeepsLaterRecords(t *testing.T) {
 			if err := os.WriteFile(path, text, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			cut, err := Repair(path)
-			if c.cut < 0 {
-				if now, _ := os.ReadFile(path); !errors.Is(err, warc.ErrDamaged) || !bytes.Equal(now, text) {
-					t.Errorf("%s %+v: %d bytes cut, %v", ends, c, cut, err)
-				}
-				continue
+			did, err := Repair(path)
+			if err != nil || did.Old == "" {
+				t.Errorf("%s %+v: %+v, %v", ends, c, did, err)
 			}
-			if err != nil || cut != int64(c.cut) {
-				t.Errorf("%s %+v: %d bytes cut, %v", ends, c, cut, err)
+			if old, _ := os.ReadFile(did.Old); !bytes.Equal(old, text) {
+				t.Errorf("%s %+v: %d bytes are kept of %d", ends, c, len(old), len(text))
 			}
 			var want, got []string
 			for _, i := range c.stay {
 				want = append(want, fmt.Sprintf("http://a.example/%d", i))
 			}
+			if len(c.damaged) > 0 && c.damaged[0] == 1 && !packed {
+				want = append(want, "http://a.example/666") // as behind the damage
+			}
 			if err := Entries(path, func(e warc.Entry) error { got = append(got, e.URL); return nil }); err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Errorf("%s %+v: %v stay (%v), want %v", ends, c, got, err, want)
 			}
-			if v, err := Verify(path); err != nil || len(v.Problems) > 0 {
+			if v, err := Verify(path); err != nil || len(v.Problems)+len(v.Warnings) > 0 {
 				t.Errorf("%s %+v: %+v, %v", ends, c, v, err)
 			}
 		}
@@ -141,7 +139,7 @@ func TestShorterThanCommitted(t *testing.T) {
 		_, err = w.archive.Tidy()
 		if c.stay == nil {
 			now, _ := os.ReadFile(path)
-			if v, verr := Verify(path); !errors.Is(err, warc.ErrDamaged) || !bytes.Equal(now, text) || verr != nil || v.Tail == 0 {
+			if v, verr := Verify(path); !errors.Is(err, warc.ErrDamaged) || !bytes.Equal(now, text) || verr != nil || len(v.Problems) == 0 {
 				t.Errorf("%+v: %v, %d of %d bytes, %+v (%v)", c, err, len(now), len(text), v, verr)
 			}
 			continue
@@ -196,5 +194,39 @@ func TestRepairReadsAFewTimes(t *testing.T) {
 	}
 	if most := (searches + 1) * size; c.n > most+2<<20 {
 		t.Errorf("%d bytes are read of a file of %d", c.n, size)
+	}
+}
+
+// A kill while a file is repaired leaves the old file under its name. The next repair does what the
+// first would have, and keeps the old file once.
+func TestRepairAfterAKill(t *testing.T) {
+	text := zipped(oddPage("a") + oddPage("b"))
+	path := filepath.Join(t.TempDir(), "a.warc.gz")
+	for _, name := range []string{path, path + newSuffix} { // the new file was not complete
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Link(path, path+oldSuffix); err != nil {
+		t.Fatal(err)
+	}
+	did, err := Repair(path)
+	if err != nil || did.Old != path+oldSuffix || did.Records != 2 || did.Odd != 2 {
+		t.Fatalf("%+v, %v", did, err)
+	}
+	// Another file of that name: neither is lost.
+	if err := os.WriteFile(path, []byte(text+"garbage"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if did, err := Repair(path); err != nil || did.Old != path+oldSuffix+"2" {
+		t.Fatalf("%+v, %v", did, err)
+	}
+	for name, want := range map[string]string{path + oldSuffix: text, path + oldSuffix + "2": text + "garbage"} {
+		if got, err := os.ReadFile(name); string(got) != want {
+			t.Errorf("%s has %d bytes, want %d (%v)", name, len(got), len(want), err)
+		}
+	}
+	if left, _ := filepath.Glob(path + "*" + newSuffix); len(left) > 0 {
+		t.Errorf("%q are left", left)
 	}
 }

@@ -169,6 +169,7 @@ func (v *Verified) packed(f *zip.File, answers *places) error {
 		return err
 	}
 	defer r.Close()
+	defer v.warn(f.Name + " ")
 	return v.records(r, path.Base(f.Name), answers)
 }
 
@@ -191,7 +192,7 @@ func index(f *zip.File, to *places) error {
 		lines = io.LimitReader(z, maxIndex)
 	}
 	return readEntries(lines, func(e warc.Entry) error {
-		to.add(path.Base(e.Filename), e.Offset, e.Length)
+		to.add(path.Base(e.Filename), e.Offset, e.Length, e.Within)
 		return nil
 	})
 }

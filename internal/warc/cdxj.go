@@ -25,6 +25,8 @@ type Entry struct {
 	Length   int64  `json:"length,string"`    // of the record in the file, compressed
 	Offset   int64  `json:"offset,string"`
 	Filename string `json:"filename"`
+	// Within is Record.Within: other programs do not write it, and ignore it.
+	Within int64 `json:"within,string,omitempty"`
 }
 
 // MimeRevisit replaces the media type of a revisit.
@@ -49,6 +51,9 @@ func (e *Entry) Append(b []byte) []byte {
 	b = strconv.AppendInt(append(b, `"length":"`...), e.Length, 10)
 	b = strconv.AppendInt(append(b, `","offset":"`...), e.Offset, 10)
 	b = appendText(append(b, `","filename":`...), e.Filename)
+	if e.Within > 0 {
+		b = append(strconv.AppendInt(append(b, `,"within":"`...), e.Within, 10), '"')
+	}
 	return append(b, "}\n"...)
 }
 
@@ -74,7 +79,7 @@ func ParseEntry(line []byte) (e Entry, err error) {
 	if !ok || len(stamp) < 14 || len(bytes.Trim(stamp, "0123456789")) > 0 {
 		return e, fmt.Errorf("%w: %.80q", errEntry, line)
 	}
-	if err := json.Unmarshal(text, &e); err != nil || e.Offset < 0 || e.Length < 0 {
+	if err := json.Unmarshal(text, &e); err != nil || e.Offset < 0 || e.Length < 0 || e.Within < 0 {
 		return e, fmt.Errorf("%w: %.80q", errEntry, line)
 	}
 	e.Key, e.Time = string(key), string(stamp)
@@ -93,14 +98,15 @@ func Key(raw string) string {
 // indexHead is how many bytes of a response are searched for its head.
 const indexHead = 64 << 10
 
-// Entries calls each for the answers in a file, in the order of its records. For a damaged file,
-// these are the answers before the damage, and the error wraps ErrDamaged.
+// Entries calls each for the answers in a file by any program, in the order of its records, as a
+// Scanner finds them. If something in the file is damaged, the error wraps ErrDamaged, after all
+// answers that can be read.
 func Entries(r io.Reader, filename string, each func(Entry) error) error {
-	in := NewReader(r)
+	in := NewScanner(r, filename)
 	for {
 		rec, err := in.Next()
 		if err == io.EOF {
-			return nil
+			return in.Damage()
 		}
 		if err != nil {
 			return err
@@ -109,7 +115,10 @@ func Entries(r io.Reader, filename string, each func(Entry) error) error {
 		if err == nil {
 			err = rec.Close()
 		}
-		if err != nil {
+		switch {
+		case errors.Is(err, ErrDamaged):
+			continue // in.Damage has it
+		case err != nil:
 			return err
 		}
 		if e.Length = rec.Length; ok {
@@ -120,19 +129,20 @@ func Entries(r io.Reader, filename string, each func(Entry) error) error {
 	}
 }
 
+// NoDate is the time in an index of a record whose date cannot be read.
+const NoDate = "00000000000000"
+
 // entry is the record's line without its length. ok is false for records that have no line.
 func (rec *Record) entry(filename string) (e Entry, ok bool, err error) {
-	kind := rec.Type()
-	if kind != Response && kind != Revisit && kind != Resource {
+	if !rec.Answer() {
 		return e, false, nil
 	}
-	e = Entry{URL: rec.URI(), Digest: rec.Get("WARC-Payload-Digest"), Offset: rec.Offset, Filename: filename}
+	e = Entry{Time: NoDate, URL: rec.URI(), Digest: rec.Get("WARC-Payload-Digest"), Offset: rec.Offset, Filename: filename, Within: rec.Within}
 	e.Key = Key(e.URL)
-	at, err := ParseTime(rec.Get("WARC-Date"))
-	if err != nil {
-		return e, false, rec.damaged("its WARC-Date is not a date")
+	if at, _, ok := date(rec.Get("WARC-Date")); ok {
+		e.Time = Stamp(at)
 	}
-	e.Time = Stamp(at)
+	kind := rec.Type()
 	if kind == Resource {
 		e.DescribeResource(rec.Get("Content-Type"))
 		return e, true, nil
@@ -148,7 +158,10 @@ func (rec *Record) entry(filename string) (e Entry, ok bool, err error) {
 // Describe sets the status and the media type from an answer. The head of the answer is sufficient.
 func (e *Entry) Describe(answer []byte, revisit bool) {
 	m, ok := Split(answer)
-	if n := m.Status(); ok && n > 0 {
+	if !ok { // the head has no empty line
+		m, _ = Split(append(answer[:len(answer):len(answer)], recordEnd...))
+	}
+	if n := m.Status(); n > 0 {
 		e.Status = strconv.Itoa(n)
 	}
 	if e.Mime = m.MediaType(); revisit {

@@ -57,6 +57,15 @@ func (m Message) Chunked() bool {
 	return strings.HasSuffix(strings.ToLower(m.Get("Transfer-Encoding")), "chunked")
 }
 
+// NotChunked reports whether a body that should be chunked does not begin with the size of a chunk.
+// Some programs archive such a body without its chunks, and leave the header as it was.
+func (m Message) NotChunked() bool {
+	line, _, ended := bytes.Cut(m.Body[:min(len(m.Body), 4<<10)], []byte("\n"))
+	size, _, _ := bytes.Cut(line, []byte(";"))
+	size = bytes.TrimSpace(size)
+	return m.Chunked() && len(m.Body) > 0 && (!ended || len(size) == 0 || len(size) > 16 || len(bytes.Trim(size, "0123456789abcdefABCDEF")) > 0)
+}
+
 // MediaType is the Content-Type without parameters, in lower case.
 func (m Message) MediaType() string {
 	s, _, _ := strings.Cut(m.Get("Content-Type"), ";")
@@ -71,7 +80,7 @@ func (m Message) Payload() (payload []byte, used int, whole bool) {
 	switch {
 	case status == 204 || status == 304 || status/100 == 1:
 		return nil, 0, true
-	case m.Chunked():
+	case m.Chunked() && !m.NotChunked():
 		return unchunk(m.Body)
 	}
 	if n, err := strconv.ParseInt(m.Get("Content-Length"), 10, 64); err == nil && n >= 0 {

@@ -21,10 +21,17 @@ var ErrDamaged = errors.New("not a whole WARC record")
 type Record struct {
 	Offset int64   // where it, or its gzip member, begins in the file
 	Length int64   // of the record in the file; known after Close
-	Size   int64   // of the block: Content-Length
+	Size   int64   // of the block: Content-Length; of a Scanner's record certain after Close
 	Fields []Field // in order, names as they were written
 
+	// A Scanner's record may be one of several in a gzip member. Within is how many bytes,
+	// unpacked, are before it there, and Length then is its length, unpacked, and that of the first
+	// as well.
+	Within  int64
+	Version string // its first line
+
 	r    *Reader
+	scan *scan // of a Scanner
 	left int64 // of the block
 	in   io.Reader
 	done bool
@@ -42,7 +49,13 @@ func (rec *Record) Get(name string) string {
 }
 
 // Type is the type of the record.
-func (rec *Record) Type() string { return rec.Get("WARC-Type") }
+func (rec *Record) Type() string { return strings.ToLower(rec.Get("WARC-Type")) }
+
+// Answer reports whether an index has a line for the record.
+func (rec *Record) Answer() bool {
+	kind := rec.Type()
+	return kind == Response || kind == Revisit || kind == Resource
+}
 
 // URI is the record's target, without the angle brackets that older writers put around it.
 func (rec *Record) URI() string {
@@ -147,6 +160,7 @@ func (rec *Record) head() error {
 	if !strings.HasPrefix(version, "WARC/1.") && !strings.HasPrefix(version, "WARC/0.") {
 		return rec.damaged(fmt.Sprintf("it begins with %.20q", version))
 	}
+	rec.Version = version
 	var folded []string // the continuation lines of the last field
 	unfold := func() {
 		if len(folded) > 0 {
@@ -213,6 +227,8 @@ func (rec *Record) Read(p []byte) (int, error) {
 	switch {
 	case rec.err != nil:
 		return 0, rec.err
+	case rec.scan != nil && !rec.done && len(p) > 0:
+		return rec.readScan(p)
 	case rec.left == 0 || rec.done:
 		return 0, io.EOF
 	case len(p) == 0:
@@ -230,6 +246,9 @@ func (rec *Record) Read(p []byte) (int, error) {
 func (rec *Record) Close() error {
 	if rec.done {
 		return rec.err
+	}
+	if rec.scan != nil {
+		return rec.closeScan()
 	}
 	if _, err := io.Copy(io.Discard, rec); err != nil {
 		return err
@@ -273,3 +292,6 @@ func Whole(r io.Reader) (length int64, records int, err error) {
 		length, records = rec.Offset+rec.Length, records+1
 	}
 }
+
+// is reports whether a field has a name, in any case.
+func is(f Field, name string) bool { return strings.EqualFold(f.Name, name) }

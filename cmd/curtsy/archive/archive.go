@@ -166,7 +166,7 @@ to; if the files do not have that one, by the newest response that is not a revi
 		err = from.Find(warc.Key(args[1]), at, !record, func(rec *warc.Record) error {
 			switch {
 			case record:
-				fmt.Fprintf(a.Stdout, "%s\r\n", warc.Version)
+				fmt.Fprintf(a.Stdout, "%s\r\n", rec.Version)
 				for _, f := range rec.Fields {
 					fmt.Fprintf(a.Stdout, "%s: %s\r\n", f.Name, f.Value)
 				}
@@ -192,7 +192,15 @@ func (a *commands) catPayload(rec *warc.Record) error {
 		return err
 	}
 	m, _ := warc.Split(block)
+	if !strings.HasPrefix(string(block[:min(len(block), 5)]), "HTTP/") {
+		_, err := a.Stdout.Write(block) // it is no HTTP message, so all of it is the payload
+		return err
+	}
 	body, _, _ := m.Payload()
+	if archive.NotGzip(m, body) {
+		_, err := a.Stdout.Write(body)
+		return err
+	}
 	r, done, err := wire.Decoder(strings.NewReader(string(body)), m.Get("Content-Encoding"))
 	if err != nil {
 		return err
@@ -210,12 +218,18 @@ func (a *commands) archiveVerify() *cobra.Command {
 content, and that each index matches its file. Files that end in .open are listed, but they are not
 an error. In a WACZ file, all files must also match its datapackage.json.
 
-With --repair, incomplete records are removed from files, and files that end in .open are closed. Do
-that only while no crawl writes to the directory.`,
-		Annotations: cli.ExitCodes("0 All files are in order.", "1 Some files are not.", "2 The command line is wrong."),
+Files of other programs are read although they are not as the standard has them: several records in
+one gzip member, other line ends, wrong lengths, dates in other forms. Such oddities are warnings.
+Damage is what cannot be read, or belongs to no record.
+
+With --repair, a file with damage or with such an oddity is written again: all records that can be
+read, each as it should be. The old file stays as NAME.old beside the new one; remove it when you do
+not need it, because curtsy forget does not change it. Files that end in .open are closed. Do that
+only while no crawl writes to the directory.`,
+		Annotations: cli.ExitCodes("0 All files are in order, or have only warnings.", "1 Some files are damaged.", "2 The command line is wrong."),
 		Example:     "  curtsy archive verify ./warc\n  curtsy archive verify --repair ./warc", Args: app.OneArg("directory", "./warc"),
 	}
-	cmd.Flags().BoolVar(&repair, "repair", false, "remove incomplete records from files")
+	cmd.Flags().BoolVar(&repair, "repair", false, "write odd and damaged files again, and keep the old ones")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if archive.IsWACZ(args[0]) {
 			if repair {
@@ -227,7 +241,7 @@ that only while no crawl writes to the directory.`,
 		if err != nil {
 			return err
 		}
-		bad, torn := 0, false
+		bad, odd, mends := 0, 0, false
 		for _, f := range append(closed, open...) {
 			isOpen := strings.HasSuffix(f, ".open")
 			v, err := archive.Verify(f)
@@ -235,35 +249,53 @@ that only while no crawl writes to the directory.`,
 				return err
 			}
 			a.verified(f, v)
-			if repair && (v.Tail > 0 || isOpen) {
-				cut, err := archive.Repair(f)
-				if err != nil {
+			if repair && (v.Mends || isOpen) {
+				switch did, err := archive.Repair(f); {
+				case errors.Is(err, archive.ErrNothing):
+					fmt.Fprintf(a.Stdout, "  not repaired: %s\n", archive.ErrNothing)
+				case err != nil:
 					return err
-				}
-				fmt.Fprintf(a.Stdout, "  removed, because it was an incomplete record: %d bytes\n", cut)
-				if v, err = archive.Verify(strings.TrimSuffix(f, ".open")); err != nil {
-					return err
+				default:
+					a.repaired(did)
+					if v, err = archive.Verify(did.Path); err != nil {
+						return err
+					}
 				}
 				isOpen = false
 			}
-			if len(v.Problems) > 0 && !isOpen {
+			switch {
+			case isOpen:
+			case len(v.Problems) > 0:
 				bad++
-				torn = torn || v.Tail > 0
+			case len(v.Warnings) > 0:
+				odd++
 			}
+			mends = mends || v.Mends && !isOpen
 			if cmd.Context().Err() != nil {
 				return cmd.Context().Err()
 			}
 		}
+		advice := ""
+		if mends {
+			advice = "; to write them as they should be, and keep the old ones as NAME.old: curtsy archive verify --repair " + args[0]
+		}
 		if bad == 0 {
+			if odd > 0 {
+				fmt.Fprintf(a.Stdout, "%s with warnings, none damaged%s\n", term.Count(int64(odd), "file"), advice)
+			}
 			return nil
 		}
-		err = fmt.Errorf("%s of %d damaged", term.Count(int64(bad), "file"), len(closed)+len(open))
-		if torn {
-			err = fmt.Errorf("%w; to remove incomplete records: curtsy archive verify --repair %s", err, args[0])
-		}
-		return err
+		return fmt.Errorf("%s of %d damaged%s", term.Count(int64(bad), "file"), len(closed)+len(open), advice)
 	}
 	return cmd
+}
+
+// repaired prints what was done to a file.
+func (a *commands) repaired(did archive.Repaired) {
+	if did.Old == "" {
+		return
+	}
+	fmt.Fprintf(a.Stdout, "  written again: %s, %d of them in another way; the old file is %s\n", term.Count(int64(did.Records), "record"), did.Odd, did.Old)
 }
 
 // verified prints what was found in a file.
@@ -271,6 +303,9 @@ func (a *commands) verified(name string, v archive.Verified) {
 	fmt.Fprintf(a.Stdout, "%s: %s, %s\n", filepath.Base(name), term.Count(int64(v.Records), "record"), term.Count(int64(v.Answers), "response"))
 	for _, p := range v.Problems {
 		fmt.Fprintf(a.Stdout, "  %s\n", shown(p))
+	}
+	for _, w := range v.Warnings {
+		fmt.Fprintf(a.Stdout, "  warning: %s\n", shown(w))
 	}
 }
 
@@ -318,7 +353,7 @@ pack it again after that.`,
 			return fmt.Errorf("%s already exists; remove it, or use another name with --out", out)
 		}
 		if errors.Is(err, warc.ErrDamaged) {
-			return fmt.Errorf("%w; to remove incomplete records: curtsy archive verify --repair %s", err, args[0])
+			return fmt.Errorf("%w; to write the file again, and keep the old one: curtsy archive verify --repair %s", err, args[0])
 		}
 		if err != nil {
 			return err
