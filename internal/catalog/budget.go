@@ -34,16 +34,6 @@ func (r *jsonReader) spend(n int) bool {
 	return r.left >= 0
 }
 
-// list returns the values in v: its members, or v itself. If the budget is not sufficient it
-// returns none.
-func (r *jsonReader) list(v any) []any {
-	all := list(v)
-	if !r.spend(costValue * len(all)) {
-		return nil
-	}
-	return all
-}
-
 // values counts the members of all objects and lists in a JSON text, up to limit. The text need not
 // be valid.
 func values(text []byte, limit int) (n int) {

@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"cmp"
-	"strings"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 )
@@ -73,12 +72,8 @@ func (r *jsonReader) ckanFile(v any) (f crawl.DatasetFile, ok bool) {
 	f.URL = r.link(m["url"])
 	f.Name = r.text(m["name"])
 	f.MediaType = cmp.Or(r.text(m["mimetype"]), r.text(m["format"]))
-	f.Bytes = count(m["size"])
-	if hash := r.text(m["hash"]); strings.Contains(hash, ":") {
-		packageHash(&f, hash)
-	} else {
-		f.SHA512, f.SHA256, f.SHA1, f.MD5 = digest(hash, 128), digest(hash, 64), digest(hash, 40), digest(hash, 32)
-	}
+	r.takeSize(&f, m["size"])
+	takeDigest(&f, r.text(m["hash_algorithm"]), r.text(m["hash"]))
 	// An API answers queries; there is no file to fetch.
 	switch r.text(m["resource_type"]) {
 	case "api", "documentation":

@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"cmp"
 	"strings"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -37,7 +36,7 @@ func (r *jsonReader) dataPackage(m map[string]any) {
 			continue
 		}
 		role := strings.ToLower(r.text(person["role"]) + " " + strings.Join(r.texts(person["roles"]), " "))
-		switch name := r.text(person["title"]); {
+		switch name := r.text(person); {
 		case name == "":
 		case strings.Contains(role, "publisher"):
 			c.Publisher = name
@@ -70,31 +69,14 @@ func packageLicense(r *jsonReader, v any) string {
 // resource adds the files of a resource. A digest and a size count only if there is exactly one
 // file.
 func (r *jsonReader) resource(c *crawl.DatasetClaim, res map[string]any) {
-	paths := r.list(res["path"])
-	if len(paths) == 0 {
-		paths = r.list(res["url"])
+	n := node{res, res}
+	paths := r.linksUpTo(first(n, "path", "url"), maxFiles)
+	f := crawl.DatasetFile{Name: r.text(res["name"]), MediaType: r.textOf(n, "mediatype", "format")}
+	if len(paths) == 1 {
+		r.takeSize(&f, res["bytes"])
+		takeDigest(&f, "md5", r.text(res["hash"])) // which it is unless the text names another
 	}
-	for _, p := range paths {
-		s, ok := p.(string)
-		if !ok || len(c.Files) >= maxFiles {
-			continue
-		}
-		if !r.spend(costFile + len(s) + len(r.d.URL)) {
-			return
-		}
-		f := crawl.DatasetFile{URL: resolve(r.base, s), Name: r.text(res["name"]), MediaType: r.text(res["mediatype"])}
-		if f.URL == "" {
-			continue
-		}
-		if f.MediaType == "" {
-			f.MediaType = r.text(res["format"])
-		}
-		if len(paths) == 1 {
-			f.Bytes = count(res["bytes"])
-			packageHash(&f, r.text(res["hash"]))
-		}
-		c.Files = append(c.Files, f)
-	}
+	r.addFiles(c, f, paths)
 	schema, ok := res["schema"].(map[string]any)
 	if !ok || len(c.Columns) > 0 {
 		return // only the columns of the first table are shown
@@ -106,44 +88,4 @@ func (r *jsonReader) resource(c *crawl.DatasetClaim, res map[string]any) {
 			}
 		}
 	}
-}
-
-// packageHash reads a digest such as "sha256:…". A digest without an algorithm is MD5.
-func packageHash(f *crawl.DatasetFile, s string) {
-	algorithm, value, ok := strings.Cut(s, ":")
-	if !ok {
-		algorithm, value = "md5", s
-	}
-	takeDigest(f, algorithm, value)
-}
-
-// takeDigest stores a digest under its algorithm, whose name may have several forms: "SHA-256",
-// spdx:checksumAlgorithm_sha256. A digest of an unsupported algorithm is left out.
-func takeDigest(f *crawl.DatasetFile, algorithm, value string) {
-	for _, d := range []struct {
-		name string
-		size int // digits
-		to   *string
-	}{{"sha512", 128, &f.SHA512}, {"sha256", 64, &f.SHA256}, {"sha1", 40, &f.SHA1}, {"md5", 32, &f.MD5}} {
-		if len(value) < 2*d.size && isAlgorithm(algorithm, d.name) {
-			*d.to = cmp.Or(digest(value, d.size), *d.to)
-		}
-	}
-}
-
-// isAlgorithm reports whether a text ends with the name of an algorithm, ignoring hyphens and
-// underscores in it.
-func isAlgorithm(s, name string) bool {
-	for ; name != ""; s = s[:len(s)-1] {
-		switch n := len(s); {
-		case n == 0:
-			return false
-		case s[n-1] == '-' || s[n-1] == '_':
-		case s[n-1]|0x20 == name[len(name)-1]|0x20:
-			name = name[:len(name)-1]
-		default:
-			return false
-		}
-	}
-	return true
 }

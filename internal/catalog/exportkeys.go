@@ -93,6 +93,10 @@ func fileDetails(c *crawl.DatasetClaim, base string, v datatxt.Value) bool {
 				if f.Bytes = count(text); f.Bytes == nil {
 					return false
 				}
+			case "bytes_about":
+				if f.BytesAbout = count(text); f.BytesAbout == nil {
+					return false
+				}
 			case "sha256":
 				if f.SHA256 = digest(text, 64); f.SHA256 != text {
 					return false

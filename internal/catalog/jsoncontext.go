@@ -23,8 +23,10 @@ var termsDCATAP = map[string]string{
 var properties = func() map[string]bool {
 	all := map[string]bool{"@id": true, "@type": true, "@graph": true}
 	for name := range strings.FieldsSeq(`title name description license publisher provider creator author keywords keyword issued datePublished modified
-		dateModified version distribution contentUrl downloadURL accessURL encodingFormat mediaType format byteSize contentSize checksum checksumValue
-		algorithm sha256 md5 identifier sameAs value notation landingPage url dataset recordSet field dataType containedIn variableMeasured label prefLabel`) {
+		dateModified version distribution contentUrl downloadURL accessURL encodingFormat mediaType format byteSize contentSize size unitText unitCode
+		checksum checksumValue checksumAlgorithm algorithm hash digest integrity sha512 sha256 sha1 md5 identifier propertyID additionalProperty sameAs value
+		notation landingPage url dataset recordSet field dataType containedIn variableMeasured label prefLabel givenName familyName firstName lastName surname
+		legalName inLanguage language`) {
 		all[name] = true
 	}
 	return all
@@ -34,6 +36,7 @@ var properties = func() map[string]bool {
 type contexts struct {
 	terms    map[string]string // properties that are read, and types: their IRIs
 	prefixes map[string]string // of addresses
+	language string            // of texts without a language of their own
 }
 
 // contextsOf reads the contexts at the top of a document.
@@ -60,6 +63,9 @@ func (c *contexts) add(v any, depth int) {
 			c.add(e, depth+1)
 		}
 	case map[string]any:
+		if tag, ok := v["@language"].(string); ok && c.language == "" {
+			c.language = tag
+		}
 		for name, def := range v {
 			if m, ok := def.(map[string]any); ok {
 				c.add(m["@context"], depth+1) // of a type

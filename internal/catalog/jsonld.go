@@ -228,6 +228,15 @@ func (r *jsonReader) index(v any, depth int) {
 	}
 }
 
+// named returns the node of the document whose @id is this string ("distribution": "ex:2").
+func (r *jsonReader) named(id string) (n node, ok bool) {
+	if !isName(id) {
+		return n, false
+	}
+	n, ok = r.byID[id]
+	return n, ok
+}
+
 // node returns the node that v is or refers to. ok is false if there is none.
 func (r *jsonReader) node(v any) (n node, ok bool) {
 	if id, is := v.(string); is {
@@ -289,15 +298,17 @@ func (r *jsonReader) dataset(n node) {
 		c.Kind = crawl.DatasetCroissant
 	}
 	c.ID = r.identifier(n)
-	c.Page = r.link(first(n, "landingPage", "url"))
-	c.Title = r.text(first(n, "title", "name"))
+	c.Page = pageOf(r, n)
+	c.Title = r.textOf(n, "title", "name")
 	c.Description = r.text(n.keys["description"])
 	c.License = r.license(n.keys["license"])
-	c.Publisher = r.text(r.follow(first(n, "publisher", "provider")))
-	c.Creators = r.texts(r.follow(first(n, "creator", "author")))
+	if all := r.people(n, "publisher", "provider"); len(all) > 0 {
+		c.Publisher = all[0]
+	}
+	c.Creators = r.people(n, "creator", "author")
 	c.Keywords = r.words(first(n, "keywords", "keyword"))
-	c.Issued = r.text(first(n, "issued", "datePublished"))
-	c.Modified = r.text(first(n, "modified", "dateModified"))
+	c.Issued = r.textOf(n, "issued", "datePublished")
+	c.Modified = r.textOf(n, "modified", "dateModified")
 	if c.Version = r.text(n.keys["version"]); c.Version == "" {
 		// In DCAT 3 this property leads to another dataset.
 		if v, ok := n.keys["hasVersion"].(string); ok && !isURL(v) && !strings.Contains(v, ":") {
@@ -306,14 +317,14 @@ func (r *jsonReader) dataset(n node) {
 	}
 	var licenses []string
 	for _, v := range r.list(n.keys["distribution"]) {
-		if f, license, ok := r.file(v); ok && len(c.Files) < maxFiles && r.spend(costFile) {
-			c.Files, licenses = append(c.Files, f), append(licenses, license)
+		if license := r.distribution(&c, v); license != "" {
+			licenses = append(licenses, license)
 		}
 	}
 	if c.License == "" {
 		c.License = r.oneLicense(licenses) // DCAT states it for each distribution
 	}
-	r.columns(&c, n)
+	readColumns(r, &c, n)
 	if c.Title == "" && len(c.Files) == 0 {
 		return
 	}
@@ -361,44 +372,95 @@ func (n node) has(names ...string) bool {
 	return false
 }
 
+// first returns the first of a node's properties that has a value.
 func first(n node, names ...string) any {
 	for _, name := range names {
-		if v, ok := n.keys[name]; ok {
+		if v := n.keys[name]; v != nil && v != "" {
 			return v
 		}
 	}
 	return nil
 }
 
-// file returns one distribution, and the licence it names. Without a download address there is no
-// file. A Croissant file that is contained in another file has no address of its own.
-func (r *jsonReader) file(v any) (f crawl.DatasetFile, license string, ok bool) {
-	n, ok := r.node(v)
-	if !ok || n.has("containedIn") {
-		return f, "", false
-	}
-	f.URL = r.link(first(n, "contentUrl", "downloadURL"))
-	if f.URL == "" {
-		f.URL = r.access(n)
-		f.Directory = f.URL != ""
-	}
-	f.Name = r.text(first(n, "name", "title"))
-	f.MediaType = mediaType(r.text(first(n, "encodingFormat", "mediaType", "format")))
-	f.Bytes = count(first(n, "byteSize", "contentSize"))
-	f.SHA256 = digest(r.text(n.keys["sha256"]), 64)
-	f.MD5 = digest(r.text(n.keys["md5"]), 32)
-	for _, v := range r.list(n.keys["checksum"]) {
-		sum, ok := r.node(v)
-		if !ok {
-			continue
+// pageOf returns the page for people of a dataset. The address of a DOI is an identifier; the page
+// that contains the description is a better one.
+func pageOf(r *jsonReader, n node) string {
+	for _, name := range []string{"landingPage", "url"} {
+		if u := r.link(n.keys[name]); u != "" && (!r.d.Page || DOI(u) == "") {
+			return u
 		}
-		takeDigest(&f, r.text(sum.keys["algorithm"]), r.text(sum.keys["checksumValue"]))
 	}
-	return f, r.license(n.keys["license"]), f.URL != ""
+	return ""
 }
 
-// columns reads the variables of a dataset: schema.org's variableMeasured, Croissant's fields.
-func (r *jsonReader) columns(c *crawl.DatasetClaim, n node) {
+// distribution adds the files of one distribution, and returns the licence that it names. Without a
+// download address there is no file. A Croissant file that is contained in another file has no
+// address of its own, and a Git repository is not a file. A size and digests count only if there is
+// exactly one address.
+func (r *jsonReader) distribution(c *crawl.DatasetClaim, v any) (license string) {
+	n, ok := r.node(v)
+	if !ok {
+		r.addFiles(c, crawl.DatasetFile{Directory: c.Kind == crawl.DatasetDCAT}, addressesIn(r, v))
+		return ""
+	}
+	if n.has("containedIn") {
+		return ""
+	}
+	f := crawl.DatasetFile{Name: r.textOf(n, "name", "title"), MediaType: mediaType(r.textOf(n, "encodingFormat", "mediaType", "format"))}
+	if strings.HasPrefix(f.MediaType, "git+") {
+		return ""
+	}
+	urls := r.linksUpTo(n.keys["contentUrl"], maxFiles)
+	if len(urls) == 0 {
+		urls = r.linksUpTo(n.keys["downloadURL"], maxFiles)
+	}
+	if len(urls) == 0 {
+		urls = r.linksUpTo(n.keys["accessURL"], maxFiles)
+		f.Directory = len(urls) > 0
+	}
+	if _, dcat := n.types(); len(urls) == 0 && !dcat && !n.has("contentUrl", "downloadURL", "accessURL") {
+		urls = r.linksUpTo(n.keys["url"], maxFiles) // as CKAN writes it
+	}
+	if len(urls) == 1 {
+		r.takeSize(&f, n.keys["byteSize"], n.keys["contentSize"], n.keys["size"])
+		takeDigests(r, &f, n)
+	}
+	if !r.addFiles(c, f, urls) {
+		return ""
+	}
+	return r.license(n.keys["license"])
+}
+
+// addressesIn returns the address that is given instead of the description of a file. It has to
+// look like an address, because it may be a word or the name of a node that is not in the document.
+// In DCAT, an address may be such a name as well, so there it is only a way to the data.
+func addressesIn(r *jsonReader, v any) []string {
+	s, ok := v.(string)
+	if !ok {
+		return nil
+	}
+	for _, begin := range []string{"http://", "https://", "/", "./", "../"} {
+		if strings.HasPrefix(strings.TrimSpace(s), begin) {
+			return r.linksUpTo(s, 1)
+		}
+	}
+	return nil
+}
+
+// addFiles adds a file under each of its addresses. It reports whether there is one.
+func (r *jsonReader) addFiles(c *crawl.DatasetClaim, f crawl.DatasetFile, urls []string) bool {
+	for _, u := range urls {
+		if len(c.Files) >= maxFiles || !r.spend(costFile+len(f.Name)+len(f.MediaType)) {
+			break
+		}
+		f.URL = u
+		c.Files = append(c.Files, f)
+	}
+	return len(urls) > 0
+}
+
+// readColumns reads the variables of a dataset: schema.org's variableMeasured, Croissant's fields.
+func readColumns(r *jsonReader, c *crawl.DatasetClaim, n node) {
 	add := func(v any) {
 		if len(c.Columns) >= maxFiles || !r.spend(costColumn) {
 			return

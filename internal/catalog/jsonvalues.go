@@ -5,37 +5,42 @@ import (
 	"encoding/json"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 )
 
 // The values of a JSON document: identifiers, links, licences, texts, words and counts.
 
-// identifier returns the global identifier of a dataset: a DOI if there is one, else another URL.
-// The name of a blank node does not count. Neither does the document's own address with a fragment,
-// because many pages have a "#dataset".
+// identifier returns the global identifier of a dataset: a DOI if there is one, also as its url,
+// else another URL. The name of a blank node does not count. Neither does the document's own
+// address with a fragment, because many pages have a "#dataset".
 func (r *jsonReader) identifier(n node) string {
 	var found string
-	candidates := slices.Clone(r.list(n.keys["identifier"]))
-	for _, name := range []string{"@id", "sameAs"} {
-		candidates = append(candidates, r.list(n.keys[name])...)
-	}
-	for _, v := range candidates {
-		s := r.text(v)
-		if m, ok := r.node(v); ok {
-			// PropertyValue, adms:Identifier
-			if value := r.text(first(m, "value", "notation")); value != "" {
-				s = value
+	for _, name := range []string{"identifier", "doi", "@id", "sameAs", "url"} {
+		for _, v := range r.list(n.keys[name]) {
+			for _, s := range identifiersIn(r, v) {
+				if doi := DOI(s); doi != "" {
+					return doi
+				}
+				if found == "" && name != "url" { // which is the page for people
+					found = identifier(r.iri(s))
+				}
 			}
-		}
-		if doi := DOI(s); doi != "" {
-			return doi
-		}
-		if found == "" {
-			found = identifier(r.iri(s))
 		}
 	}
 	return found
+}
+
+// identifiersIn returns the spellings of one identifier: a text, or what a node (PropertyValue,
+// adms:Identifier) gives as its value, its address and its name.
+func identifiersIn(r *jsonReader, v any) (all []string) {
+	if m, ok := v.(map[string]any); ok {
+		if n, ok := r.node(m); ok {
+			for _, name := range []string{"value", "notation", "url", "@id"} {
+				all = append(all, r.text(n.keys[name]))
+			}
+		}
+	}
+	return append(all, r.text(v))
 }
 
 // DOI returns the address of a DOI in its canonical spelling, or "" if s is not a DOI.
@@ -55,31 +60,44 @@ func DOI(s string) string {
 	return "https://doi.org/" + lower
 }
 
-// link returns an address, resolved, or "" if v contains no http(s) URL.
+// link returns the first address in v, resolved, or "" if v contains no http(s) URL.
 func (r *jsonReader) link(v any) string {
-	for _, e := range r.list(v) {
-		s, ok := e.(string)
-		if m, is := e.(map[string]any); is {
-			s, ok = m["@id"].(string)
-			if !ok {
-				s, ok = m["@value"].(string)
-			}
-			if !ok {
-				s, ok = m["url"].(string)
-			}
-		}
-		if !ok {
-			continue
-		}
-		if !r.spend(costFile + len(s)) {
-			return ""
-		}
-		if u := resolve(r.base, r.iri(s)); u != "" {
-			r.spend(len(u))
-			return u
-		}
+	if all := r.linksUpTo(v, 1); len(all) > 0 {
+		return all[0]
 	}
 	return ""
+}
+
+// linksUpTo returns up to n different addresses in v: texts, and the @id or the url of nodes.
+func (r *jsonReader) linksUpTo(v any, n int) (out []string) {
+	has := map[string]bool{}
+	add := func(v any) bool {
+		s, ok := v.(string)
+		if !ok || s == "" || s[0] == '#' || !r.spend(costFile+len(s)) {
+			return false
+		}
+		u := resolve(r.base, r.iri(s))
+		if u == "" || !r.spend(len(u)) {
+			return false
+		}
+		if !has[u] {
+			has[u], out = true, append(out, u)
+		}
+		return true
+	}
+	for _, e := range r.list(v) {
+		if m, is := e.(map[string]any); !is {
+			add(e)
+		} else if !add(m["@id"]) {
+			if n, ok := r.node(m); ok {
+				add(r.plainText(n.keys["url"]))
+			}
+		}
+		if len(out) >= n || r.left < 0 {
+			break
+		}
+	}
+	return out[:min(n, len(out))]
 }
 
 // resolve resolves ref against base and removes the fragment. It returns "" if the result is not an
@@ -115,7 +133,7 @@ func (r *jsonReader) license(v any) string {
 				id = "" // a name within the document
 			}
 			all = append(all, knownLicense(r.text(n.keys["url"]), id, r.text(e)))
-		} else if m, is := e.(map[string]any); is && m["@value"] == nil {
+		} else if m, is := e.(map[string]any); is {
 			// it refers to a node that is not in the document
 			all = append(all, cut(r.plainText(m["@id"])))
 		} else {
@@ -174,37 +192,7 @@ func (r *jsonReader) texts(v any) []string { return r.textsUpTo(v, maxFiles) }
 
 func (r *jsonReader) textsUpTo(v any, n int) (out []string) {
 	for _, e := range r.list(v) {
-		s := ""
-		switch e := e.(type) {
-		case string:
-			s = e
-		case json.Number:
-			s = e.String()
-		case map[string]any:
-			if v, ok := r.inLanguage(e); ok {
-				if out = append(out, r.textsUpTo(v, n-len(out))...); len(out) >= n {
-					return out
-				}
-				continue
-			}
-			if value, ok := e["@value"]; ok {
-				if t, ok := value.(string); ok {
-					s = t
-				} else if t, ok := value.(json.Number); ok {
-					s = t.String()
-				}
-			} else if m, ok := r.node(e); ok {
-				s = r.plainText(first(m, "name", "title", "fn", "hasName", "label", "prefLabel"))
-				if s == "" {
-					s = r.plainText(m.raw["@id"])
-				}
-			} else {
-				s = r.plainText(e["@id"])
-			}
-			if strings.HasPrefix(s, "_:") {
-				s = "" // a name within the document
-			}
-		}
+		s := r.textOfOne(e)
 		if !r.spend(costText + len(s)) {
 			return out
 		}
@@ -217,19 +205,106 @@ func (r *jsonReader) textsUpTo(v any, n int) (out []string) {
 	return out
 }
 
-// plainText returns the first string in v.
+// textOfOne returns the text of a plain value as it is written: the text itself, or the name of a
+// node or else its @id. Booleans have none: false often means that there is no value.
+func (r *jsonReader) textOfOne(v any) (s string) {
+	switch v := v.(type) {
+	case string:
+		s = v
+	case json.Number:
+		s = v.String()
+	case node:
+		if s = r.nameOf(v); s == "" {
+			s = r.plainText(v.raw["@id"])
+		}
+	case map[string]any:
+		if n, ok := r.node(v); ok {
+			return r.textOfOne(n)
+		}
+		s = r.plainText(v["@id"])
+	}
+	if strings.HasPrefix(s, "_:") {
+		return "" // a name within the document
+	}
+	return s
+}
+
+// nameOf returns the name of a node: of a dataset or a file, a person or an organisation, a licence
+// or a keyword.
+func (r *jsonReader) nameOf(n node) string {
+	for _, name := range []string{"name", "title", "fn", "hasName", "label", "prefLabel"} {
+		if s := r.plainText(n.keys[name]); s != "" {
+			return s
+		}
+	}
+	// of FOAF and of schema.org
+	for _, names := range [][2]string{{"givenName", "familyName"}, {"firstName", "lastName"}, {"givenname", "surname"}} {
+		if s := r.plainText(n.keys[names[0]]) + " " + r.plainText(n.keys[names[1]]); s != " " {
+			return strings.TrimSpace(s)
+		}
+	}
+	for _, name := range []string{"legalName", "organization-name", "value"} {
+		if s := r.plainText(n.keys[name]); s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// textOf returns the text of the first of a node's properties that has one.
+func (r *jsonReader) textOf(n node, names ...string) string {
+	for _, name := range names {
+		if s := r.text(n.keys[name]); s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// maxRoles is how many roles may contain one another around a person.
+const maxRoles = 3
+
+// people returns the names in the first of a node's properties that has any. A Role contains the
+// person under the same property.
+func (r *jsonReader) people(n node, names ...string) (out []string) {
+	for _, name := range names {
+		if addPeople(r, &out, n.keys[name], name, 0); len(out) > 0 {
+			break
+		}
+	}
+	return out
+}
+
+func addPeople(r *jsonReader, out *[]string, v any, name string, depth int) {
+	for _, e := range r.list(v) {
+		if len(*out) >= maxFiles {
+			return
+		}
+		if n, ok := r.node(e); ok {
+			if role := n.keys[name]; role != nil && depth < maxRoles && r.nameOf(n) == "" {
+				addPeople(r, out, role, name, depth+1)
+				continue
+			}
+			e = n
+		}
+		s := r.textOfOne(e)
+		if !r.spend(costText + len(s)) {
+			return
+		}
+		if s = cut(folded(s)); s != "" {
+			*out = append(*out, s)
+		}
+	}
+}
+
+// plainText returns the first string or number in v.
 func (r *jsonReader) plainText(v any) string {
 	for _, e := range r.list(v) {
 		switch e := e.(type) {
 		case string:
 			return e
-		case map[string]any:
-			if s, ok := e["@value"].(string); ok {
-				return s
-			}
-			if v, ok := r.inLanguage(e); ok {
-				return r.plainText(v)
-			}
+		case json.Number:
+			return e.String()
 		}
 	}
 	return ""
@@ -262,13 +337,21 @@ func Shorten(s string, n int) string {
 	return s
 }
 
-// words returns keywords: a list, or one text with commas.
+// words returns keywords: a list, or one text with commas or, without commas, semicolons.
 func (r *jsonReader) words(v any) (out []string) {
 	for _, s := range r.texts(v) {
-		for w := range strings.SplitSeq(s, ",") {
-			if w = strings.TrimSpace(w); w != "" && len(out) < maxFiles && r.spend(costText) {
-				out = append(out, w)
+		separator := ","
+		if !strings.Contains(s, separator) {
+			separator = ";"
+		}
+		for w := range strings.SplitSeq(s, separator) {
+			if w = strings.TrimSpace(w); w == "" {
+				continue
 			}
+			if len(out) == maxFiles || !r.spend(costText) {
+				return out
+			}
+			out = append(out, w)
 		}
 	}
 	return out
@@ -281,52 +364,6 @@ func mediaType(s string) string {
 		if _, name, ok := strings.Cut(s, list); ok {
 			return name
 		}
-	}
-	return s
-}
-
-// count returns a number of bytes if v is only a number: "12 MB" is too imprecise.
-func count(v any) *int64 { return countWithin(v, maxWalk) }
-
-func countWithin(v any, depth int) *int64 {
-	if depth == 0 {
-		return nil
-	}
-	var s string
-	switch e := v.(type) {
-	case json.Number:
-		s = e.String()
-	case string:
-		s = strings.TrimSpace(e)
-		for _, unit := range []string{" B", " bytes", " Bytes", " byte"} {
-			s = strings.TrimSuffix(s, unit)
-		}
-	case map[string]any:
-		return countWithin(e["@value"], depth-1)
-	case []any:
-		if len(e) > 0 {
-			return countWithin(e[0], depth-1)
-		}
-	}
-	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil {
-		f, ferr := strconv.ParseFloat(s, 64) // byteSize was a decimal in an earlier DCAT
-		if ferr != nil || f != float64(int64(f)) {
-			return nil
-		}
-		n = int64(f)
-	}
-	if n < 0 {
-		return nil
-	}
-	return &n
-}
-
-// digest returns s in lower case if it is n hexadecimal digits.
-func digest(s string, n int) string {
-	s = strings.ToLower(strings.TrimSpace(s))
-	if len(s) != n || strings.Trim(s, "0123456789abcdef") != "" {
-		return ""
 	}
 	return s
 }

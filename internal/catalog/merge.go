@@ -477,7 +477,11 @@ func addFile(d *crawl.DatasetInfo, files map[string]int, f crawl.DatasetFile, do
 	if have.Bytes != nil && f.Bytes != nil && *have.Bytes != *f.Bytes {
 		contradict(d, "bytes", strconv.FormatInt(*f.Bytes, 10)+" "+f.URL, document)
 	}
-	have.Bytes = cmp.Or(have.Bytes, f.Bytes)
+	if have.Bytes = cmp.Or(have.Bytes, f.Bytes); have.Bytes == nil {
+		have.BytesAbout = cmp.Or(have.BytesAbout, f.BytesAbout)
+	} else {
+		have.BytesAbout = nil
+	}
 	for _, sum := range []struct {
 		name  string
 		to    *string

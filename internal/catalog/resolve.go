@@ -27,7 +27,7 @@ var resolving sync.Mutex
 
 // followed are the properties in whose values jsonReader looks up nodes.
 var followed = func() map[string]bool {
-	all := map[string]bool{"conformsTo": true}
+	all := map[string]bool{"conformsTo": true, "@list": true, "@set": true}
 	for name := range properties {
 		all[name] = true
 	}

@@ -110,7 +110,7 @@ func (y *yamlWriter) files(all []crawl.DatasetFile) {
 			directory = "true"
 		}
 		y.sub("path", f.URL, "name", f.Name, "media_type", f.MediaType, "bytes", number(f.Bytes), "sha256", f.SHA256, "sha512", f.SHA512, "sha1", f.SHA1,
-			"md5", f.MD5, "directory", directory)
+			"md5", f.MD5, "directory", directory, "bytes_about", number(f.BytesAbout))
 	}
 }
 

@@ -103,6 +103,9 @@ type DatasetFile struct {
 	SHA512    string `json:"sha512,omitempty"`
 	SHA1      string `json:"sha1,omitempty"`
 	MD5       string `json:"md5,omitempty"`
+	// BytesAbout is a size in words, such as "8.2 MB". It is rounded, so no file is verified by it.
+	// It is nil if Bytes has the exact size.
+	BytesAbout *int64 `json:"bytes_about,omitempty"`
 }
 
 // DatasetInfo is one line of `curtsy datasets`: one dataset, merged from all documents about it.

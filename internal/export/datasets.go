@@ -66,6 +66,8 @@ type File struct {
 	SHA512    *string `parquet:"sha512,optional"`
 	SHA1      *string `parquet:"sha1,optional"`
 	MD5       *string `parquet:"md5,optional"`
+	// BytesAbout is rounded; it has a value only if Bytes has none.
+	BytesAbout *int64 `parquet:"bytes_about,optional"`
 }
 
 // Column is a column of a dataset that is a table.
@@ -92,7 +94,7 @@ func DatasetOf(d *crawl.DatasetInfo) (Dataset, error) {
 	}
 	for _, f := range d.Files {
 		row.Files = append(row.Files, File{URL: valid(f.URL), Directory: f.Directory, Name: text(f.Name), MediaType: text(f.MediaType), Bytes: f.Bytes,
-			SHA256: text(f.SHA256), SHA512: text(f.SHA512), SHA1: text(f.SHA1), MD5: text(f.MD5)})
+			SHA256: text(f.SHA256), SHA512: text(f.SHA512), SHA1: text(f.SHA1), MD5: text(f.MD5), BytesAbout: f.BytesAbout})
 	}
 	for _, c := range d.Columns {
 		row.Columns = append(row.Columns, Column{Name: valid(c.Name), Type: text(c.Type), Description: text(c.Description)})
