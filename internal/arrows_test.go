@@ -34,6 +34,7 @@ var lower = map[string][]string{
 	"document/pdf":          {},
 	"document/worker":       {"internal/confine", "internal/document", "internal/fair"},
 	"document/documenttest": {},
+	"catalog/shapes":        {},
 	"query":                 {"pkg/canon"},
 	"backoff":               {},
 	"ask":                   {"internal/crawl", "pkg/queue", "pkg/canon"},
@@ -76,7 +77,7 @@ var lower = map[string][]string{
 	"updates":  {"internal/ask", "internal/crawl", "internal/disk", "internal/fair", "internal/indexnow", "internal/questions", "internal/websub", "pkg/canon", "pkg/queue", "pkg/rup", "pkg/sitemap"},
 	"export":   {"internal/crawl", "internal/webtext", "pkg/canon"},
 	"rdf":      {"internal/disk"},
-	"catalog":  {"internal/crawl", "internal/disk", "internal/webtext", "pkg/canon", "pkg/datatxt", "pkg/usage"},
+	"catalog":  {"internal/catalog/shapes", "internal/crawl", "internal/disk", "internal/webtext", "pkg/canon", "pkg/datatxt", "pkg/usage"},
 	// Compiled into the robot, which must stay small.
 	"mobile/reading":          {},
 	"mobile/pagereader":       {"internal/mobile"},

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"hash"
 	"io"
+
+	"github.com/curtsy/curtsy/internal/catalog/shapes"
 )
 
 // Limits of a catalogue that is read as a stream.
@@ -39,13 +41,6 @@ type Summary struct {
 	SHA256  [32]byte
 	Pages   Paging
 }
-
-// lists are the properties whose lists are divided: of a catalogue in DCAT or schema.org, of an
-// answer of CKAN, of a JSON-LD document, of a set of links.
-var lists = map[string]bool{"dataset": true, "@graph": true, "results": true, "itemListElement": true, "linkset": true}
-
-// ways are the properties in which a list is searched for.
-var ways = map[string]bool{"result": true, "mainEntity": true}
 
 // Cut reads a JSON document of any length and delivers the members of its lists of datasets as
 // documents of about PartBytes each. ReadJSON can read each part independently of the others. One
@@ -117,6 +112,7 @@ type cutter struct {
 	limit int64
 	s     Summary
 	graph graph
+	bare  bool // the document is a list, and no graph
 
 	context     []byte // of the document: the meaning of the names in it
 	names       jsonReader
@@ -130,11 +126,15 @@ func (c *cutter) document() error {
 	if mark, _ := c.in.Peek(3); bytes.Equal(mark, []byte("\xef\xbb\xbf")) {
 		_, _ = c.in.Discard(3)
 	}
+	first, _ := c.in.Peek(shapes.Look)
+	c.bare = shapes.Bare(first)
 	b, err := c.next()
 	switch {
 	case err != nil:
 	case b == '{':
 		err = c.object(0)
+	case b == '[' && c.bare:
+		err = c.divide("")
 	case b == '[':
 		err = c.list("")
 	default:
@@ -157,9 +157,9 @@ func (c *cutter) object(depth int) error {
 	return c.members(func(name string, b byte) error {
 		known := local(c.names.called(name))
 		switch {
-		case b == '[' && lists[known]:
+		case b == '[' && (lists[known] || shapes.IsList(known)):
 			return c.list(name)
-		case b == '{' && ways[known] && depth < maxCutDepth:
+		case b == '{' && (ways[known] || shapes.IsWay(known)) && depth < maxCutDepth:
 			c.path = append(c.path, name)
 			err := c.object(depth + 1)
 			c.path = c.path[:len(c.path)-1]
@@ -193,8 +193,17 @@ func (c *cutter) list(name string) error {
 	if name == "" || local(c.names.called(name)) == "@graph" {
 		return c.graph.take(c, name == "")
 	}
+	return c.divide(name)
+}
+
+// divide delivers the members of a list that do not refer to one another. name is the property with
+// the list, or "" if the list is the document.
+func (c *cutter) divide(name string) error {
 	c.open, c.close = c.open[:0], c.close[:0]
 	for _, p := range append(c.path[:len(c.path):len(c.path)], name) {
+		if name == "" {
+			break
+		}
 		quoted, _ := json.Marshal(p) // a string can always be encoded
 		c.open = append(c.open, '{')
 		if c.context != nil && len(c.open) == 1 {

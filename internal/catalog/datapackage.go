@@ -6,17 +6,6 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// isPackage reports whether a JSON document is a Frictionless data package: it has resources with a
-// path or data.
-func isPackage(m map[string]any) bool {
-	for _, v := range list(m["resources"]) {
-		if res, ok := v.(map[string]any); ok && (res["path"] != nil || res["data"] != nil || res["url"] != nil) {
-			return true
-		}
-	}
-	return false
-}
-
 // dataPackage reads a datapackage.json (Data Package 1 and 2).
 func (r *jsonReader) dataPackage(m map[string]any) {
 	c := r.claim(crawl.DatasetDataPackage)

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -98,17 +99,7 @@ func readJSON(body []byte, d Document) (claims []crawl.DatasetClaim, spent int, 
 		return nil, 0, err
 	}
 	r := &jsonReader{d: d, base: base, byID: map[string]node{}, made: map[[32]byte]bool{}, left: maxWork, contexts: contextsOf(root)}
-	m, _ := root.(map[string]any)
-	if found := ckanResults(m); found != nil {
-		r.ckan(found)
-	} else if isPackage(m) {
-		r.dataPackage(m)
-	} else if contexts, ok := m["linkset"].([]any); ok {
-		r.linkset(contexts)
-	} else {
-		r.index(root, 0)
-		r.walk(root, false, 0)
-	}
+	r.datasets(root)
 	switch {
 	case r.left < 0:
 		return r.claims, maxWork - r.left, ErrCut
@@ -129,6 +120,8 @@ type jsonReader struct {
 	bytes  int               // cost of the claims
 
 	contexts contexts
+
+	kind, name string // of the datasets of a shape; empty: they have other names and kinds
 }
 
 // full reports whether no more claims may be read.
@@ -325,9 +318,10 @@ func (r *jsonReader) dataset(n node) {
 		c.License = r.oneLicense(licenses) // DCAT states it for each distribution
 	}
 	readColumns(r, &c, n)
-	if c.Title == "" && len(c.Files) == 0 {
+	if c.Title == "" && len(c.Files) == 0 && r.name == "" {
 		return
 	}
+	c.Kind, c.Name = cmp.Or(r.kind, c.Kind), r.name
 	if c.Page == "" && r.d.Page {
 		c.Page = r.d.URL
 	}
@@ -393,23 +387,24 @@ func pageOf(r *jsonReader, n node) string {
 	return ""
 }
 
+// noFile reports whether a distribution is no file to fetch: in Croissant, a repository, a set of
+// files, or a file that is contained in another one. format is its encodingFormat.
+func noFile(n node, format string) bool {
+	return n.has("containedIn") || n.is("FileSet") || hasPrefixFold(format, "git+")
+}
+
 // distribution adds the files of one distribution, and returns the licence that it names. Without a
-// download address there is no file. A Croissant file that is contained in another file has no
-// address of its own, and a Git repository is not a file. A size and digests count only if there is
-// exactly one address.
+// download address there is no file. A size and digests count only if there is exactly one address.
 func (r *jsonReader) distribution(c *crawl.DatasetClaim, v any) (license string) {
 	n, ok := r.node(v)
 	if !ok {
 		r.addFiles(c, crawl.DatasetFile{Directory: c.Kind == crawl.DatasetDCAT}, addressesIn(r, v))
 		return ""
 	}
-	if n.has("containedIn") {
+	if noFile(n, r.text(n.keys["encodingFormat"])) {
 		return ""
 	}
 	f := crawl.DatasetFile{Name: r.textOf(n, "name", "title"), MediaType: mediaType(r.textOf(n, "encodingFormat", "mediaType", "format"))}
-	if strings.HasPrefix(f.MediaType, "git+") {
-		return ""
-	}
 	urls := r.linksUpTo(n.keys["contentUrl"], maxFiles)
 	if len(urls) == 0 {
 		urls = r.linksUpTo(n.keys["downloadURL"], maxFiles)

@@ -15,16 +15,11 @@ const TypeLinkset = "application/linkset+json"
 // maxDescribed is how many documents of one set of links are followed.
 const maxDescribed = 1000
 
-// linkset reads the contexts of a set of links. A context has the links of one address. It becomes
-// a claim if one of its links declares the address as a dataset.
-func (r *jsonReader) linkset(contexts []any) {
-	for _, v := range contexts {
-		if r.full() || r.left < 0 {
-			return
-		}
-		if context, ok := v.(map[string]any); ok && slices.ContainsFunc(r.targets(context, "type"), isDatasetType) {
-			r.signposted(context)
-		}
+// linkContext reads a context of a set of links, which has the links of one address. It becomes a
+// claim if one of its links declares the address as a dataset.
+func (r *jsonReader) linkContext(context map[string]any) {
+	if slices.ContainsFunc(r.targets(context, "type"), isDatasetType) {
+		r.signposted(context)
 	}
 }
 

@@ -16,23 +16,41 @@ const MaxCataloguePages = 1000
 // operator has set another. A few large requests are less work for it than many small ones.
 const ckanRows = 1000
 
-// Paging is the information of a document about the pages of its catalogue: CKAN's count, Hydra's
-// links.
+// Paging is the information of a document about the pages of its catalogue: how many datasets there
+// are, or links.
 type Paging struct {
-	count      int64  // of CKAN's package_search
-	next, last string // Hydra
+	count      int64  // of a search whose pages are numbered: see numberings
+	next, last string // Hydra, JSON:API, OGC API
 }
+
+// numbering is how the pages of a search are numbered.
+type numbering struct {
+	paths       []string // endings of its path
+	start, rows string   // parameters: the first dataset, from 0, and how many
+	most        int64    // datasets that are requested at a time
+}
+
+// numberings are those of CKAN, of Dataverse and of Socrata.
+var numberings = []numbering{
+	{[]string{"/api/3/action/package_search", "/api/action/package_search"}, "start", "rows", ckanRows},
+	{[]string{"/api/search", "/api/v1/search"}, "start", "per_page", 1000},
+	{[]string{"/api/catalog/v1"}, "offset", "limit", 1000},
+}
+
+// counts are the names under which searches write how many datasets they found.
+var counts = map[string]bool{"count": true, "total_count": true, "resultSetSize": true}
 
 // note reads a value beside the list, by its local name.
 func (p *Paging) note(name string, raw []byte) {
-	switch name {
-	case "count":
+	if counts[name] {
 		p.count, _ = strconv.ParseInt(string(raw), 10, 64)
+	}
+	switch name {
 	case "next", "nextPage":
 		p.next = reference(raw)
 	case "last", "lastPage":
 		p.last = reference(raw)
-	case "view":
+	case "view", "links", "meta":
 		p.view(raw)
 	}
 }
@@ -48,13 +66,24 @@ func (p *Paging) member(raw []byte) {
 
 // view reads a node with links to other pages.
 func (p *Paging) view(raw []byte) {
+	var links []struct{ Rel, Href string }
+	if json.Unmarshal(raw, &links) == nil {
+		for _, l := range links {
+			if l.Rel == "next" {
+				p.next = l.Href
+			}
+		}
+		return
+	}
 	var m map[string]json.RawMessage
 	if json.Unmarshal(raw, &m) != nil {
 		return
 	}
-	for name, v := range m {
-		if name = local(name); name != "view" {
-			p.note(name, v)
+	for _, name := range []string{"next", "nextPage", "last", "lastPage"} {
+		for key, v := range m {
+			if local(key) == name {
+				p.note(name, v)
+			}
 		}
 	}
 }
@@ -83,8 +112,10 @@ func (p *Paging) More(u string, members int) []string {
 	if err != nil {
 		return nil
 	}
-	if IsCKANSearch(at.Path) {
-		return p.ckan(at, int64(members))
+	for _, n := range numberings {
+		if n.at(at.Path) {
+			return p.numbered(at, int64(members), n)
+		}
 	}
 	next, err := at.Parse(p.next)
 	if p.next == "" || err != nil || next.Scheme != at.Scheme || next.Host != at.Host {
@@ -98,21 +129,21 @@ func (p *Paging) More(u string, members int) []string {
 	return []string{next.String()}
 }
 
-// IsCKANSearch reports whether a path is that of the search in which a CKAN lists its datasets.
-func IsCKANSearch(path string) bool {
-	return strings.HasSuffix(path, "/api/3/action/package_search") || strings.HasSuffix(path, "/api/action/package_search")
+// at reports whether a path is that of the search.
+func (n *numbering) at(path string) bool {
+	return slices.ContainsFunc(n.paths, func(end string) bool { return strings.HasSuffix(path, end) })
 }
 
-// ckan returns the pages of a search that follow the page at. The first page names all others.
+// numbered returns the pages of a search that follow the page at. The first page names all others.
 // Another page names only pages with members that it should have contained itself, and did not.
-func (p *Paging) ckan(at *url.URL, members int64) (all []string) {
+func (p *Paging) numbered(at *url.URL, members int64, n numbering) (all []string) {
 	q, err := url.ParseQuery(at.RawQuery)
 	if err != nil {
 		return nil
 	}
-	start, _ := strconv.ParseInt(q.Get("start"), 10, 64)
-	asked, _ := strconv.ParseInt(q.Get("rows"), 10, 64)
-	rows, end := int64(ckanRows), p.count
+	start, _ := strconv.ParseInt(q.Get(n.start), 10, 64)
+	asked, _ := strconv.ParseInt(q.Get(n.rows), 10, 64)
+	rows, end := n.most, p.count
 	if asked > members {
 		rows = members // this is its maximum
 	}
@@ -123,8 +154,8 @@ func (p *Paging) ckan(at *url.URL, members int64) (all []string) {
 		return nil
 	}
 	for from := start + members; from < end && from/rows < MaxCataloguePages; from += rows {
-		q.Set("start", strconv.FormatInt(from, 10))
-		q.Set("rows", strconv.FormatInt(rows, 10))
+		q.Set(n.start, strconv.FormatInt(from, 10))
+		q.Set(n.rows, strconv.FormatInt(rows, 10))
 		page := *at
 		page.RawQuery = q.Encode()
 		all = append(all, page.String())

@@ -15,12 +15,13 @@ const (
 	DatasetJSONLD      = "json-ld"
 	DatasetDCAT        = "dcat"
 	DatasetCKAN        = "ckan"
+	DatasetAPI         = "api" // an answer of a repository or portal of another kind
 	DatasetLinkset     = "linkset"
 	DatasetHeader      = "link-header" // the Link headers of a page
 )
 
 // DatasetKinds are all kinds, in the order of trust.
-var DatasetKinds = []string{DatasetDataTxt, DatasetDataPackage, DatasetCroissant, DatasetJSONLD, DatasetDCAT, DatasetCKAN, DatasetLinkset, DatasetHeader}
+var DatasetKinds = []string{DatasetDataTxt, DatasetDataPackage, DatasetCroissant, DatasetJSONLD, DatasetDCAT, DatasetCKAN, DatasetAPI, DatasetLinkset, DatasetHeader}
 
 // DatasetClaim is what one document states about one dataset. Fields are empty if it states
 // nothing.

@@ -1,6 +1,7 @@
 package fetcher
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -14,6 +15,9 @@ import (
 // Which documents of type JSON are published, and as what.
 func TestMetaDocuments(t *testing.T) {
 	const list = `{"dataset": []}`
+	const show = `{"success": true, "result": {"name": "n", "notes": "x", "license_id": "cc-by", "resources": [{"url": "http://h.test/f.csv"}]}}`
+	const chart = `{"type": "bar", "data": {"datasets": [{"label": "Sales", "data": [1, 2]}]}}`
+	late := `{"success": true, "help": "` + strings.Repeat("h", 4<<10) + `", "result": {"name": "n", "notes": "x", "license_id": "cc-by", "resources": []}}`
 	big := `{"x": "` + strings.Repeat("y", 1<<20-9) + `"}`
 	for _, tt := range []struct {
 		path, kind, body string
@@ -43,6 +47,22 @@ func TestMetaDocuments(t *testing.T) {
 		{"/data.json/", "application/json", list, "refused/type", false},
 		{"/catalog.ttl", "text/turtle; charset=utf-8", "<a> a <b> .", "refused/rdf", false},
 		{"/catalog", "application/rdf+xml", "<rdf:RDF/>", "refused/rdf", false},
+		{"/api/3/action/package_show?id=n", "application/json", show, "stored", true},
+		{"/x/7", "application/vnd.x+json", show, "stored", true},
+		{"/x/7", "text/json", "\ufeff" + show, "stored", true},
+		{"/x/7", "", show, "stored", true},
+		{"/x/7.json", "text/plain", show, "stored", true},
+		{"/x/7.json", "text/html", show, "stored", true},
+		{"/api/x/7", "application/octet-stream", show, "stored", true},
+		{"/x/7", "text/html", show, "stored", false},
+		{"/x/7", "application/octet-stream", show, "refused/type", false},
+		{"/x/7", "text/css", show, "refused/type", false},
+		{"/data.json", "text/html", "{% x %}<title>not found, in fact", "stored", false},
+		{"/data.json", "text/html", chart, "stored", false},
+		{"/chart.json", "application/json", chart, "refused/type", false},
+		{"/chart.json", "", chart, "stored", false}, // as a text
+		{"/x/7", "application/json", late, "refused/type", false},
+		{"/x/7", "application/json", "", "refused/type", false},
 		{"/data.json", "application/json", big, "stored", true},
 		{"/data.json", "application/json", big + " ", "refused/too-large", false},
 		{"/data.json", "text/plain", big + " ", "refused/too-large", false},
@@ -78,6 +98,42 @@ func TestMetaDocuments(t *testing.T) {
 	}
 }
 
+// An answer in JSON that shows nothing of datasets at its beginning is not read further, however
+// long it is and however it is packed. One that does is published in parts under any name.
+func TestNoMoreIsReadThanDecides(t *testing.T) {
+	for _, tt := range []struct {
+		name, header, kind, begin string
+		want                      string
+	}{
+		{"any answer", "", "application/json", `{"items": [`, "refused/type"},
+		{"a catalogue that must not be stored", "noindex", "application/json", `{"success": true, "result": [{"name": "n", "notes": "", "num_tags": 0}`, "refused/noindex"},
+		{"any answer that must not be stored", "noindex", "application/json", `{"items": [`, "refused/type"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			virtual(t, func(t *testing.T) {
+				addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
+					w.Header().Set("Content-Type", tt.kind)
+					if tt.header != "" {
+						w.Header().Set("X-Robots-Tag", tt.header)
+					}
+					fmt.Fprint(w, tt.begin)
+					for { // until the fetcher has had enough
+						if _, err := fmt.Fprint(w, `, {"name": "n"}`); err != nil {
+							return
+						}
+					}
+				})
+				d := newDesk(t, 1)
+				startFetcher(t, d, testSpec(1, addr), Options{})
+				out := d.outcome(d.grant(open(visitTo(t, "http://h.test/x"))))
+				if got := classes(out); got != tt.want || out.Results[0].Bytes > 16<<10 {
+					t.Errorf("%s after %d bytes", got, out.Results[0].Bytes)
+				}
+			})
+		})
+	}
+}
+
 // The robots tags of headers apply to documents, too.
 func TestMetaNoindex(t *testing.T) {
 	virtual(t, func(t *testing.T) {
@@ -106,22 +162,28 @@ func TestCatalogueInParts(t *testing.T) {
 		fmt.Fprintf(&b, `{"title":"t%d","identifier":"i","description":%q},`, i, strings.Repeat("x", 1000))
 	}
 	body := strings.TrimSuffix(b.String(), ",") + "]}"
+	listed := strings.ReplaceAll(body, `"identifier"`, `"accessLevel":"public","identifier"`)
+	bareList := strings.TrimSuffix(strings.TrimPrefix(listed, `{"dataset":`), "}")
 	for _, tt := range []struct {
 		name, body, want string
 		limit, parts     int
 		chunked          bool
+		path, kind       string // /data.json and application/json if they are empty
 	}{
-		{"whole", body, "stored", 0, 9, true},
-		{"told its length", body, "stored", 0, 9, false},
-		{"cut off", body[:len(body)-2], "retry/network", 0, 8, false},
-		{"at the limit", body, "stored", len(body), 9, true},
-		{"past it", body, "refused/catalogue", len(body) - 1, 9, true},
-		{"past it as it says", body, "refused/catalogue", len(body) - 1, 0, false},
+		{"whole", body, "stored", 0, 9, true, "", ""},
+		{"under another name", listed, "stored", 0, 9, true, "/x/7", "application/json"},
+		{"as a page", listed, "stored", 0, 9, true, "/data.json", "text/html"},
+		{"a list", bareList, "stored", 0, 9, true, "/x/7", "application/json"},
+		{"told its length", body, "stored", 0, 9, false, "", ""},
+		{"cut off", body[:len(body)-2], "retry/network", 0, 8, false, "", ""},
+		{"at the limit", body, "stored", len(body), 9, true, "", ""},
+		{"past it", body, "refused/catalogue", len(body) - 1, 9, true, "", ""},
+		{"past it as it says", body, "refused/catalogue", len(body) - 1, 0, false, "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			virtual(t, func(t *testing.T) {
 				addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
-					w.Header().Set("Content-Type", "application/json")
+					w.Header().Set("Content-Type", cmp.Or(tt.kind, "application/json"))
 					if !tt.chunked {
 						w.Header().Set("Content-Length", fmt.Sprint(len(tt.body)))
 					}
@@ -129,7 +191,7 @@ func TestCatalogueInParts(t *testing.T) {
 				})
 				d := newDesk(t, 1)
 				startFetcher(t, d, testSpec(1, addr), Options{MaxCatalogue: int64(tt.limit)})
-				out := d.outcome(d.grant(open(visitTo(t, "http://h.test/data.json"))))
+				out := d.outcome(d.grant(open(visitTo(t, "http://h.test"+cmp.Or(tt.path, "/data.json")))))
 				if got := classes(out); got != tt.want {
 					t.Errorf("%s: %+v", got, out.Results[0])
 				}
@@ -160,7 +222,7 @@ func TestCatalogueInParts(t *testing.T) {
 				}
 				switch {
 				case tt.want == "stored":
-					if end == nil || end.Parts != parts || sets != 2000 || end.Size != int64(len(body)) || end.Encoding != crawl.EncodingParts {
+					if end == nil || end.Parts != parts || sets != 2000 || end.Size != int64(len(tt.body)) || end.Encoding != crawl.EncodingParts {
 						t.Errorf("%d datasets, %+v", sets, end)
 					}
 				case end != nil && end.Deleted == "":

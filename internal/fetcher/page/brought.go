@@ -46,17 +46,21 @@ func (k *Bringer) Bring(u *crawl.VisitURL, b Brought) (r crawl.Result, ok bool) 
 	}
 	f := &fetched{p: p, u: u, a: b.answer()}
 	want := f.want(http.StatusOK, b.Header)
-	switch {
-	case want.Stream != nil:
+	if want.Decide != nil && !want.Decide(b.Body[:min(len(b.Body), max(want.First, 512))]) {
+		return r, false
+	}
+	if want.Instead != nil {
+		if other := want.Instead(); other != nil {
+			want = *other
+		}
+	}
+	if want.Stream != nil {
 		if err := want.Stream(bytes.NewReader(b.Body)); err != nil {
 			return r, false // it cannot be published
 		}
-		f.long.cut = f.long.cut || b.Truncated
-	case want.Decide != nil && !want.Decide(b.Body[:min(len(b.Body), 512)]), !f.meta && !p.storable(f.kind):
-		return r, false
 	}
-	if f.meta && b.Truncated {
-		return r, false // half of it is of no use
+	if !f.meta && !p.storable(f.kind) || f.meta && b.Truncated { // half of it is of no use
+		return r, false
 	}
 	p.cutPage(&f.a, f.kind)
 	r = resultOf(u, &f.a)
@@ -112,7 +116,7 @@ func resultOf(u *crawl.VisitURL, a *wire.Answer) crawl.Result {
 }
 
 // MediaTypes are the types of documents that a robot is asked for. JSON documents of the type
-// application/json are not among them, because only their names say whether they describe datasets.
+// application/json are not among them, because few of them describe datasets.
 func (k *Bringer) MediaTypes() []string {
 	p := k.p
 	all := append(p.Requests.Config.Types.MediaTypes(), typeLD, catalog.TypeLinkset)

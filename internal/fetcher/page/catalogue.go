@@ -31,7 +31,6 @@ type catalogue struct {
 	kind string // its media type
 
 	body []byte // of a short one
-	cut  bool   // there is more of it, which was not read
 	sum  catalog.Summary
 	err  error // why a long one is incomplete: an error of catalog.Cut
 	sent bool  // it was read in parts
@@ -128,12 +127,12 @@ func (p *Pages) keepMeta(u *crawl.VisitURL, a *wire.Answer, c *catalogue, r *cra
 		ContentType: c.kind, Charset: "utf-8", Directives: publish.DirectiveBits(d), UnavailableAfter: d.UnavailableAfter, MaxSnippet: d.MaxSnippet, Depth: u.Depth, FoundOn: u.FoundOn,
 		ETag: answer.Short(a.Header, "Etag"), LastModified: answer.Short(a.Header, "Last-Modified"), Usage: stated,
 	}
-	short := !c.sent && !c.cut && len(c.body) <= maxMeta
+	short := !c.sent && len(c.body) <= maxMeta
 	if short {
 		p.pack(&page, c.body, r)
 		short = !page.Truncated // it fits into a message
 	}
-	if !short && !c.sent && !c.cut {
+	if !short && !c.sent {
 		if err := c.parts(bytes.NewReader(c.body)); err != nil {
 			*r = crawl.Result{URL: u.URL, Class: crawl.Returned}
 			return
@@ -177,8 +176,6 @@ func (c *catalogue) incomplete(r *crawl.Result) bool {
 		c.p.Forget(c.u, why)
 	}
 	switch {
-	case c.cut:
-		refuse(crawl.ReasonTooLarge)
 	case errors.Is(c.err, catalog.ErrCatalogueLarge):
 		refuse(crawl.ReasonCatalogue)
 	case errors.Is(c.err, catalog.ErrBroken):
@@ -204,7 +201,7 @@ func (p *Pages) described(u *crawl.VisitURL, body []byte) {
 		if err != nil || to == u.URL || slices.Contains(links, to) {
 			return
 		}
-		if certain, possible := metaDocument(to, answer.MediaType(media), media == ""); certain || possible {
+		if metaDocument(to, answer.MediaType(media), media == "").named() {
 			links = append(links, to)
 		}
 	})

@@ -1,8 +1,11 @@
 package page
 
 import (
+	"bytes"
+	"io"
 	"net/http"
 
+	"github.com/curtsy/curtsy/internal/catalog/shapes"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/document"
 	"github.com/curtsy/curtsy/internal/fetcher/answer"
@@ -17,7 +20,8 @@ type fetched struct {
 	u    *crawl.VisitURL
 	a    wire.Answer
 	kind string // its media type, declared or sniffed
-	meta bool   // it is a document that describes datasets
+	sign metaSign
+	meta bool // it is a document that describes datasets
 	long *catalogue
 }
 
@@ -64,23 +68,57 @@ func (f *fetched) want(status int, header http.Header) wire.Wanted {
 	}
 	declared := answer.ContentType(header)
 	f.kind = answer.MediaType(declared)
-	switch certain, possible := metaDocument(u, f.kind, declared == ""); {
-	case certain:
+	f.sign = metaDocument(u, f.kind, declared == "")
+	switch {
+	case f.sign == metaAlways:
 		f.meta, f.long = true, p.catalogue(f.u, f.kind)
 		return f.long.want(header)
-	case possible || declared == "" || p.mayBeDocument(u, f.kind):
-		return wire.Wanted{Limit: p.largest(), Decide: func(first []byte) bool {
+	case f.sign != metaNever && declared != "" && !p.storable(f.kind) && !p.mayBeDocument(u, f.kind):
+		return f.shown(header)
+	case f.sign != metaNever || declared == "" || p.mayBeDocument(u, f.kind):
+		return wire.Wanted{Limit: p.largest(), First: shapes.Look, Decide: func(first []byte) bool {
 			if declared == "" {
 				f.kind = answer.Sniff(first)
 			}
 			f.kind = documentType(u, f.kind, first)
-			f.meta = possible && f.kind != answer.HTML && looksLikeJSON(first)
+			f.meta = f.sign.isMeta(u, f.kind, first)
 			return f.meta || p.storable(f.kind)
+		}, Instead: func() *wire.Wanted {
+			if !f.meta {
+				return nil
+			}
+			if f.kind == answer.HTML {
+				f.kind = typeJSON // what it is
+			}
+			f.long = p.catalogue(f.u, f.kind)
+			want := f.long.want(header)
+			return &want
 		}}
 	case !p.storable(f.kind):
 		return wire.Wanted{}
 	}
 	return p.wanted(f.kind, header)
+}
+
+// shown reads an answer of a type that is not stored, unless its first bytes show that it describes
+// datasets, only so far. A document that must not be stored, or is too long, is not read further.
+func (f *fetched) shown(header http.Header) wire.Wanted {
+	long := f.p.catalogue(f.u, f.kind)
+	want := long.want(header)
+	return wire.Wanted{Limit: max(want.Limit, shapes.Look), Stream: func(body io.Reader) error {
+		first := make([]byte, shapes.Look)
+		n, err := io.ReadFull(body, first)
+		if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+			return err
+		}
+		if f.meta = f.sign.isMeta(f.u.URL, f.kind, first[:n]); !f.meta {
+			return nil
+		}
+		if f.long = long; want.Stream == nil {
+			return nil
+		}
+		return want.Stream(io.MultiReader(bytes.NewReader(first[:n]), body))
+	}}
 }
 
 // fail fills in the result of a request that failed, or of a page that could not be processed
@@ -105,10 +143,6 @@ func (f *fetched) stored(r *crawl.Result) {
 	p, u, a := f.p, f.u, &f.a
 	switch {
 	case f.meta:
-		if f.long == nil { // it was read as a page might be
-			f.long = p.catalogue(u, f.kind)
-			f.long.body, f.long.cut = a.Body, a.Truncated
-		}
 		p.keepMeta(u, a, f.long, r)
 		return
 	case !p.storable(f.kind):

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/curtsy/curtsy/internal/catalog/shapes"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher/answer"
 	"github.com/curtsy/curtsy/internal/fetcher/publish"
@@ -73,10 +74,16 @@ func (p *Pages) Verify(u canon.URL) (s crawl.Sample, ok bool) {
 	f := &fetched{p: p, u: &crawl.VisitURL{URL: u}}
 	a, err := p.Requests.Get(u, p.accepting(nil), func(status int, header http.Header) wire.Wanted {
 		want := f.want(status, header)
-		if want.Stream != nil { // a document that describes datasets: the whole is compared
+		switch want.Instead = nil; {
+		case want.Stream == nil:
+			return want
+		case f.meta: // a document that describes datasets: the whole is compared
 			return wire.Wanted{Limit: p.MaxBody}
 		}
-		return want
+		return wire.Wanted{Limit: p.MaxBody, First: shapes.Look, Decide: func(first []byte) bool {
+			f.meta = f.sign.isMeta(u, f.kind, first)
+			return f.meta
+		}}
 	})
 	if err != nil {
 		fail := p.Requests.FailureOf(err)
@@ -149,21 +156,29 @@ func (p *Pages) ProbeJSON(site *robots.Site, dataTxt canon.URL) {
 		return
 	}
 	defer p.Requests.For(crawl.RequestData)()
-	a, err := p.Requests.Get(u, nil, func(int, http.Header) wire.Wanted { return wire.Wanted{} })
+	there := false
+	a, err := p.Requests.Get(u, nil, func(status int, header http.Header) wire.Wanted {
+		declared := answer.ContentType(header)
+		kind := answer.MediaType(declared)
+		sign := metaDocument(u, kind, declared == "")
+		if there = sign.named(); there || status != http.StatusOK || sign == metaNever {
+			return wire.Wanted{}
+		}
+		// Sites answer with pages where nothing is.
+		return wire.Wanted{Limit: shapes.Look, First: shapes.Look, Decide: func(first []byte) bool {
+			there = sign.isMeta(u, kind, first)
+			return false
+		}}
+	})
 	switch {
 	case err != nil:
 	case answer.Overloaded(a.Status):
 		p.Requests.Overload(&a)
-	case a.Status == http.StatusOK:
-		declared := answer.ContentType(a.Header)
-		if certain, possible := metaDocument(u, answer.MediaType(declared), declared == ""); certain || possible {
-			p.Offer(dataTxt, 1, 0, []canon.URL{u})
-		}
+	case a.Status == http.StatusOK && there:
+		p.Offer(dataTxt, 1, 0, []canon.URL{u})
 	case answer.Redirects(a.Status):
-		if next, ok := answer.Location(u, &a); ok {
-			if _, possible := metaDocument(next, "", true); possible {
-				p.Offer(dataTxt, 1, 0, []canon.URL{u})
-			}
+		if next, ok := answer.Location(u, &a); ok && metaDocument(next, "", true).named() {
+			p.Offer(dataTxt, 1, 0, []canon.URL{u})
 		}
 	}
 }

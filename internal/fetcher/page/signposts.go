@@ -30,8 +30,7 @@ func signposts(h http.Header, at canon.URL) (links []canon.URL) {
 			continue
 		}
 		media, rels := answer.MediaType(l.Type), l.Relations()
-		certain, possible := metaDocument(u, media, l.Type == "")
-		wanted := slices.Contains(rels, "describedby") && (certain || possible) ||
+		wanted := slices.Contains(rels, "describedby") && metaDocument(u, media, l.Type == "").named() ||
 			slices.Contains(rels, "linkset") && media == catalog.TypeLinkset
 		if wanted && !slices.Contains(links, u) {
 			links = append(links, u)

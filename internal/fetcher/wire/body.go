@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -30,6 +31,12 @@ type Wanted struct {
 	// Decide is called once, with the first bytes. If it returns false, nothing more is read; nil:
 	// everything is.
 	Decide func([]byte) bool
+	// First is how many bytes Decide gets, unless there are fewer. 0 means the 512 by which a media
+	// type is recognised.
+	First int
+	// Instead is called when Decide has returned true. If it returns something, the body is read as
+	// that says, from its first byte; its Decide is not called. nil: it is read as this says.
+	Instead func() *Wanted
 	// Stream, if not nil, reads the body as it arrives instead, and nothing of it is kept. Its
 	// error is the request's error. Without one it need not have read to the end.
 	Stream func(io.Reader) error
@@ -167,13 +174,12 @@ func (h *Session) read(resp *reply, w Wanted, a *Answer) (complete bool, err err
 		return h.stream(wire, encoding, w.Stream)
 	}
 	u := &unpacker{h: h, wire: wire, encoding: encoding, limit: w.Limit}
-	return u.readWhole(resp.Length, w.Decide, a)
+	return u.readWhole(resp.Length, w, a)
 }
 
 // readWhole reads a body into the session's Buf, which makes it the body of a. length is that of
-// the body as it comes over the wire, or -1. decide is Wanted.Decide. The results are those of
-// Session.read.
-func (u *unpacker) readWhole(length int64, decide func([]byte) bool, a *Answer) (complete bool, err error) {
+// the body as it comes over the wire, or -1. The results are those of Session.read.
+func (u *unpacker) readWhole(length int64, w Wanted, a *Answer) (complete bool, err error) {
 	h, wire, limit := u.h, u.wire, u.limit
 	layers := len(codings(u.encoding))
 	h.Buf = h.Buf[:0]
@@ -193,7 +199,7 @@ func (u *unpacker) readWhole(length int64, decide func([]byte) bool, a *Answer) 
 		return false, err
 	}
 	defer h.Memory.fitBody()
-	asked, looked := decide == nil, false
+	asked, looked, first := w.Decide == nil, false, cmp.Or(w.First, sniffBytes)
 	for {
 		if len(h.Buf) >= KeepBuffer && h.Memory.body.claim == nil {
 			again, err := u.grow(limit)
@@ -220,10 +226,10 @@ func (u *unpacker) readWhole(length int64, decide func([]byte) bool, a *Answer) 
 				continue
 			}
 		}
-		if !asked && (len(h.Buf) >= sniffBytes || err != nil) {
+		if !asked && (len(h.Buf) >= first || err != nil) {
 			asked = true
-			if !decide(h.Buf[:min(len(h.Buf), sniffBytes)]) {
-				return wire.err == io.EOF, nil
+			if other := w.decided(h.Buf[:min(len(h.Buf), first)]); other != nil {
+				return u.instead(other, r, err, a)
 			}
 		}
 		switch {
@@ -250,6 +256,51 @@ func (u *unpacker) readWhole(length int64, decide func([]byte) bool, a *Answer) 
 		}
 	}
 }
+
+// decided returns how a body with this beginning is read, or nil if it is read as w says.
+func (w *Wanted) decided(first []byte) *Wanted {
+	switch {
+	case !w.Decide(first):
+		return &Wanted{}
+	case w.Instead == nil:
+		return nil
+	}
+	return w.Instead()
+}
+
+// instead reads a body whose beginning is in the session's Buf as another Wanted says: as it
+// arrives, or not at all. rest is the reader behind that beginning, and err is its last error.
+func (u *unpacker) instead(w *Wanted, rest io.Reader, err error, a *Answer) (complete bool, _ error) {
+	if w.Stream == nil || w.Limit <= 0 {
+		return u.wire.err == io.EOF, nil
+	}
+	first := u.h.Buf
+	if u.slot {
+		// Whoever reads the body may wait for others. The decoder is not kept that long without
+		// memory of its own.
+		u.close()
+		if err := u.h.Memory.takeBody(0, decoderMemory); err != nil {
+			return false, err
+		}
+		if rest, err = u.open(); err == nil && a.Unpacked {
+			rest, err = u.unpack(rest)
+		}
+		if err != nil {
+			return false, u.wire.blame(err)
+		}
+		first = nil
+	}
+	u.wire.limit = w.Limit + w.Limit/8 + 1<<16
+	if err != nil {
+		rest = failing{err}
+	}
+	return u.wire.feed(&capped{io.MultiReader(&bytesReader{first}, rest), u.wire.limit}, w.Stream)
+}
+
+// failing is a reader that ended before.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
 // upTo returns how far the buffer may be filled now. An ordinary one is filled only up to the size
 // that needs memory of the budget.
