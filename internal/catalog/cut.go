@@ -11,6 +11,7 @@ import (
 	"io"
 
 	"github.com/curtsy/curtsy/internal/catalog/shapes"
+	"github.com/curtsy/curtsy/internal/lenientjson"
 )
 
 // Limits of a catalogue that is read as a stream.
@@ -28,18 +29,26 @@ var (
 	ErrCatalogueLarge = errors.New("the catalogue is too long")
 	// ErrNoCatalogue means that a document has no list that could be divided into parts.
 	ErrNoCatalogue = errors.New("it has no list of datasets that can be read in parts")
-	// ErrBroken means that a document is not JSON or is truncated.
-	ErrBroken = errors.New("it is not complete JSON")
+	// ErrBroken means that nothing of a document can be read as JSON.
+	ErrBroken = errors.New("it is not JSON")
 )
 
 // Summary describes a document that Cut has read.
 type Summary struct {
 	Parts   int
 	Members int // of its lists, delivered in parts
-	LeftOut int // members that are not JSON, too long, or refer to more nodes than are read
+	LeftOut int // members that are not JSON, too long, missing, or refer to more nodes than are read
 	Bytes   int64
 	SHA256  [32]byte
 	Pages   Paging
+	JSON    lenientjson.Report // what was odd in the document
+}
+
+// isList reports whether a list of this name is one of those that Cut divides. A member of it that
+// cannot be read is left out alone.
+func isList(name []byte) bool {
+	known := local(string(name))
+	return lists[known] || shapes.IsList(known)
 }
 
 // Cut reads a JSON document of any length and delivers the members of its lists of datasets as
@@ -54,22 +63,30 @@ type Summary struct {
 // are delivered together with the nodes that they refer to (see graph.go). ErrNoSpace means that
 // there was no space for that file.
 //
+// Text that is nearly JSON is read as package lenientjson describes. Summary.JSON lists what was
+// forgiven, and what was left out because it cannot be read or because the document ends in the
+// middle.
+//
 // If part is nil, nothing is delivered: Cut only looks for other pages, and checks that the
 // document is complete.
 func Cut(r io.Reader, limit int64, part func([]byte) error) (Summary, error) {
 	src := &counted{r: r, left: limit, sum: sha256.New()}
-	c := &cutter{scanner: scanner{in: bufio.NewReaderSize(src, 64<<10)}, part: part, most: MaxParts(limit), limit: limit}
+	lenient := lenientjson.NewReader(src, isList)
+	c := &cutter{scanner: scanner{in: bufio.NewReaderSize(lenient, 64<<10)}, part: part, most: MaxParts(limit), limit: limit}
 	defer c.graph.close()
-	err := c.document()
+	err := c.documents()
 	if err == nil && src.err == nil {
 		err = c.graph.handOn(c)
 	}
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		err = fmt.Errorf("%w: it ends in the middle", ErrBroken)
+	c.s.JSON = lenient.Report()
+	if c.s.LeftOut += c.s.JSON.LeftOut; c.s.JSON.Cut {
+		c.s.LeftOut = max(1, c.s.LeftOut)
 	}
 	switch {
 	case src.err != nil:
 		err = src.err // regardless of how the document was parsed
+	case c.s.JSON.Failed:
+		err = fmt.Errorf("%w: %s", ErrBroken, c.s.JSON.String())
 	case err == nil && c.s.Parts == 0 && part != nil:
 		err = ErrNoCatalogue
 	}
@@ -122,34 +139,29 @@ type cutter struct {
 	path        []string
 }
 
-func (c *cutter) document() error {
-	if mark, _ := c.in.Peek(3); bytes.Equal(mark, []byte("\xef\xbb\xbf")) {
-		_, _ = c.in.Discard(3)
-	}
+// documents reads the document, or several in a row.
+func (c *cutter) documents() error {
 	first, _ := c.in.Peek(shapes.Look)
 	c.bare = shapes.Bare(first)
-	b, err := c.next()
-	switch {
-	case err != nil:
-	case b == '{':
-		err = c.object(0)
-	case b == '[' && c.bare:
-		err = c.divide("")
-	case b == '[':
-		err = c.list("")
-	default:
-		err = fmt.Errorf("%w: it is neither an object nor a list", ErrBroken)
-	}
-	if err != nil {
-		return err
-	}
-	if _, err := c.next(); err != io.EOF {
-		if err == nil {
-			err = fmt.Errorf("%w: there is text after its end", ErrBroken)
+	for {
+		b, err := c.next()
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+		case b == '{':
+			err = c.object(0)
+		case b == '[' && c.bare:
+			err = c.divide("")
+		case b == '[':
+			err = c.list("")
+		default: // a text or a number has no list
+			c.member, _, err = c.value(b, c.member[:0], maxNote)
 		}
-		return err
+		if err != nil {
+			return err
+		}
 	}
-	return nil
 }
 
 // object reads the members of an object after its opening brace.
@@ -176,7 +188,7 @@ func (c *cutter) object(depth int) error {
 			return err
 		case name == "@context" && depth == 0:
 			c.graph.contextLong = !whole
-			if whole && json.Valid(raw) {
+			if whole {
 				c.context = bytes.Clone(raw)
 				c.names.contexts = contextsOf(map[string]any{"@context": decoded(raw)})
 			}
@@ -220,7 +232,7 @@ func (c *cutter) divide(name string) error {
 		if err != nil {
 			return err
 		}
-		if !whole || !json.Valid(raw) {
+		if !whole {
 			c.s.LeftOut++
 			return nil
 		}

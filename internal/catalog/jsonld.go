@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"net/url"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/lenientjson"
 )
 
 // Limits of one metadata document. Content beyond them is left out.
@@ -42,9 +44,9 @@ type Document struct {
 }
 
 // ReadJSON reads the datasets in a JSON document: schema.org or DCAT as JSON-LD, a portal's
-// data.json, a list of CKAN packages, a Frictionless data package, a set of links. It returns the
-// error of the JSON decoder, ErrNoDatasets or ErrTooMuch. With ErrCut it also returns the claims
-// that it has read.
+// data.json, a list of CKAN packages, a Frictionless data package, a set of links. Text that is
+// nearly JSON is read as Cut does. It returns ErrBroken, ErrNoDatasets or ErrTooMuch. With ErrCut it
+// also returns the claims that it has read.
 func ReadJSON(body []byte, d Document) ([]crawl.DatasetClaim, error) {
 	claims, _, err := readJSON(body, d)
 	return claims, err
@@ -88,14 +90,8 @@ func readJSON(body []byte, d Document) (claims []crawl.DatasetClaim, spent int, 
 	if err != nil {
 		return nil, 0, err
 	}
-	body = bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
-	if values(body, maxValues) > maxValues {
-		return nil, 0, ErrTooMuch
-	}
-	dec := json.NewDecoder(bytes.NewReader(body))
-	dec.UseNumber()
-	var root any
-	if err := dec.Decode(&root); err != nil {
+	root, err := decodeDocument(body)
+	if err != nil {
 		return nil, 0, err
 	}
 	r := &jsonReader{d: d, base: base, byID: map[string]node{}, made: map[[32]byte]bool{}, left: maxWork, contexts: contextsOf(root)}
@@ -107,6 +103,35 @@ func readJSON(body []byte, d Document) (claims []crawl.DatasetClaim, spent int, 
 		return nil, maxWork - r.left, ErrNoDatasets
 	}
 	return r.claims, maxWork - r.left, nil
+}
+
+// decodeDocument decodes a document. One that is only nearly JSON is repaired first.
+func decodeDocument(body []byte) (root any, err error) {
+	body = bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
+	if root, err = decodeStrict(body); err == nil || errors.Is(err, ErrTooMuch) {
+		return root, err
+	}
+	fixed, report := lenientjson.Fix(body, isList)
+	if fixed == nil {
+		return nil, fmt.Errorf("%w: %s", ErrBroken, report.String())
+	}
+	return decodeStrict(fixed)
+}
+
+// decodeStrict decodes JSON, if it does not have more values than one document may have.
+func decodeStrict(body []byte) (root any, err error) {
+	if values(body, maxValues) > maxValues {
+		return nil, ErrTooMuch
+	}
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.UseNumber()
+	if err := dec.Decode(&root); err != nil {
+		return nil, err
+	}
+	if len(bytes.Trim(body[dec.InputOffset():], " \t\r\n")) > 0 {
+		return nil, ErrBroken // more than one document
+	}
+	return root, nil
 }
 
 // jsonReader reads one document.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/lenientjson"
 )
 
 // TypeLinkset is the media type of a set of links in JSON (RFC 9264). Sites use it for FAIR
@@ -90,7 +91,11 @@ func Described(body []byte, at string, each func(u, media string)) {
 			} `json:"describedby"`
 		} `json:"linkset"`
 	}
-	if err != nil || json.Unmarshal(body, &set) != nil {
+	if err != nil {
+		return
+	}
+	body, _ = lenientjson.Fix(body, isList)
+	if json.Unmarshal(body, &set) != nil {
 		return
 	}
 	n := 0

@@ -175,7 +175,10 @@ func TestCatalogueInParts(t *testing.T) {
 		{"as a page", listed, "stored", 0, 9, true, "/data.json", "text/html"},
 		{"a list", bareList, "stored", 0, 9, true, "/x/7", "application/json"},
 		{"told its length", body, "stored", 0, 9, false, "", ""},
-		{"cut off", body[:len(body)-2], "retry/network", 0, 8, false, "", ""},
+		{"a comma too many", strings.TrimSuffix(body, "]}") + ",]}", "stored", 0, 9, true, "", ""},
+		{"cut off", body[:len(body)-2], "stored", 0, 9, false, "", ""},
+		{"cut off, over a copy", body[:len(body)-2], "retry/network", 0, 9, false, "", ""},
+		{"no JSON", "<html>" + body[1:], "refused/type", 0, 0, false, "", ""},
 		{"at the limit", body, "stored", len(body), 9, true, "", ""},
 		{"past it", body, "refused/catalogue", len(body) - 1, 9, true, "", ""},
 		{"past it as it says", body, "refused/catalogue", len(body) - 1, 0, false, "", ""},
@@ -191,9 +194,14 @@ func TestCatalogueInParts(t *testing.T) {
 				})
 				d := newDesk(t, 1)
 				startFetcher(t, d, testSpec(1, addr), Options{MaxCatalogue: int64(tt.limit)})
-				out := d.outcome(d.grant(open(visitTo(t, "http://h.test"+cmp.Or(tt.path, "/data.json")))))
+				visit := visitTo(t, "http://h.test"+cmp.Or(tt.path, "/data.json"))
+				visit.URLs[0].Keep = strings.HasSuffix(tt.name, "over a copy")
+				out := d.outcome(d.grant(open(visit)))
 				if got := classes(out); got != tt.want {
 					t.Errorf("%s: %+v", got, out.Results[0])
+				}
+				if odd := strings.HasPrefix(tt.name, "a comma") || strings.HasPrefix(tt.name, "cut"); odd != (out.Results[0].Rule != "") && tt.want == "stored" {
+					t.Errorf("the result says %q", out.Results[0].Rule)
 				}
 				var last *crawl.Page
 				parts, sets := 0, 0

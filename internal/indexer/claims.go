@@ -10,7 +10,6 @@ import (
 
 	"github.com/curtsy/curtsy/internal/catalog"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/html"
 	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -63,7 +62,7 @@ func claimsOf(p *pages.Page, room int) ([]crawl.DatasetClaim, error) {
 	raw, err := pages.Unpack(nil, crawl.EncodingS2, p.Claims)
 	if len(p.Claims) == 0 {
 		if raw, err = p.Unpack(nil); err == nil {
-			raw = html.Decode(raw, p.Charset)
+			raw = metadataText(raw, p.Charset)
 		}
 	}
 	if err != nil {

@@ -3,6 +3,7 @@ package indexer
 import (
 	"errors"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/klauspost/compress/s2"
@@ -93,7 +94,7 @@ func (r *pageReader) claims(p *pages.Page, body []byte) []byte {
 			r.log.Info("the metadata is too long to be read", "url", p.URL, "bytes", len(body), "limit", catalog.MaxDocument)
 			return nil
 		}
-		if !r.tells(catalog.ReadJSON, html.Decode(body, p.Charset), doc) {
+		if !r.tells(catalog.ReadJSON, metadataText(body, p.Charset), doc) {
 			return nil
 		}
 		return []byte{}
@@ -111,6 +112,15 @@ func (r *pageReader) claims(p *pages.Page, body []byte) []byte {
 		return nil
 	}
 	return s2.Encode(nil, text)
+}
+
+// metadataText returns the text of a metadata document. One in UTF-8 keeps its bytes: it may be in
+// UTF-16 in truth, which its reader recognises.
+func metadataText(body []byte, charset string) []byte {
+	if strings.EqualFold(charset, "utf-8") {
+		return body
+	}
+	return html.Decode(body, charset)
 }
 
 // unpackPart returns the text of a part, nil if it cannot be unpacked.

@@ -13,7 +13,6 @@ import (
 
 	"github.com/curtsy/curtsy/internal/catalog"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/html"
 	"github.com/curtsy/curtsy/internal/htmlscan"
 	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/internal/pagetext"
@@ -114,7 +113,7 @@ func readAll(p *pages.Page) {
 	}
 	doc := catalog.Document{URL: string(p.URL), Page: !p.IsMeta()}
 	if p.IsMeta() {
-		_, _ = catalog.ReadJSON(html.Decode(body, p.Charset), doc)
+		_, _ = catalog.ReadJSON(metadataText(body, p.Charset), doc)
 		return
 	}
 	var x pagetext.Extractor

@@ -3,31 +3,70 @@ package pagetext
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"mime"
 	"strings"
 
 	"github.com/curtsy/curtsy/internal/html"
+	"github.com/curtsy/curtsy/internal/lenientjson"
 )
 
 // maxScripts is how many scripts of a page are searched for JSON-LD.
 const maxScripts = 1000
 
-// LinkedData returns the JSON-LD of a page as one JSON array if it may describe datasets, nil
-// otherwise. Scripts that are not valid JSON are left out, and so is everything after limit bytes.
-// For a page without JSON-LD it only searches for two words. It builds no tree, so its memory does
-// not grow with the page.
-func (x *Extractor) LinkedData(contentType, charsetName string, body []byte, limit int) []byte {
-	if contentType == "text/plain" || contentType == html.TypeMarkdown {
-		return nil
+// maxFixed is how many bytes of all scripts of a page together are repaired.
+const maxFixed = 4 << 20
+
+// ScriptReport describes a script of JSON-LD that is not strict JSON.
+type ScriptReport struct {
+	Number int   // of the script among those with JSON-LD, from 1
+	Offset int64 // where it begins in the page as it was served, -1 if that is not known
+	lenientjson.Report
+}
+
+// String describes the report in one line, with offsets in the page if they are known.
+func (s *ScriptReport) String() string {
+	where := fmt.Sprintf("script %d of JSON-LD, from byte %d of the page", s.Number, s.Offset)
+	if s.Offset < 0 {
+		where = fmt.Sprintf("script %d of JSON-LD, bytes from its beginning", s.Number)
 	}
+	return where + ": " + strings.TrimPrefix(s.Report.String(), "JSON: ")
+}
+
+// isList reports whether the members of a list of this name are left out one by one if they cannot
+// be read.
+func isList(name []byte) bool {
+	if i := bytes.LastIndexAny(name, ":/#"); i >= 0 {
+		name = name[i+1:]
+	}
+	return string(name) == "@graph" || string(name) == "dataset" || string(name) == "itemListElement"
+}
+
+// LinkedData returns the JSON-LD of a page as one JSON array if it may describe datasets, nil
+// otherwise. Scripts that cannot be read as JSON are left out, and so are those with which the result
+// would be longer than limit bytes. For a page without JSON-LD it only searches for two words. It
+// builds no tree, so its memory does not grow with the page.
+func (x *Extractor) LinkedData(contentType, charsetName string, body []byte, limit int) []byte {
+	linked, _ := x.LinkedDataReport(contentType, charsetName, body, limit)
+	return linked
+}
+
+// LinkedDataReport also returns what was odd in the scripts that are not strict JSON. Package
+// lenientjson describes how they are read.
+func (x *Extractor) LinkedDataReport(contentType, charsetName string, body []byte, limit int) (linked []byte, odd []ScriptReport) {
+	if contentType == "text/plain" || contentType == html.TypeMarkdown {
+		return nil, nil
+	}
+	served := body
 	if wide := strings.HasPrefix(strings.ToLower(charsetName), "utf-16"); !wide && !mayLink(body) {
-		return nil
+		return nil, nil
 	} else if body = html.Decode(body, charsetName); wide && !mayLink(body) {
-		return nil
+		return nil, nil
 	}
 	_, body = html.Convert(contentType, body)
+	ahead := servedBefore(served, body)
 	out := []byte{'['}
-	s, scripts := html.Reader{Page: body, Scripts: true}, 0
+	s, scripts, fixed := html.Reader{Page: body, Scripts: true}, 0, 0
 	for {
 		kind, val, attrs := s.Next()
 		if kind == html.End {
@@ -42,11 +81,33 @@ func (x *Extractor) LinkedData(contentType, charsetName string, body []byte, lim
 		if scripts++; scripts > maxScripts {
 			break
 		}
-		text := scriptText(s.Raw())
-		if len(out)+len(text)+2 > limit {
-			break
+		raw := s.Raw()
+		text := scriptText(raw)
+		var report lenientjson.Report
+		switch {
+		case len(out)+len(text)+2 > limit:
+			report = tooLong(text, limit)
+			text = nil
+		case json.Valid(text):
+		case fixed+len(raw) > maxFixed:
+			report = tooLong(text, maxFixed)
+			text = nil
+		default:
+			fixed += len(raw)
+			if text, report = lenientjson.Fix(raw, isList); len(out)+len(text)+2 > limit {
+				report = tooLong(text, limit)
+				text = nil
+			}
 		}
-		if !json.Valid(text) {
+		if !report.Clean() && len(odd) < maxReports && mentionsDatasets(raw) {
+			at := int64(-1)
+			if ahead >= 0 {
+				at = ahead + int64(cap(body)-cap(raw))
+				report.Shift(at)
+			}
+			odd = append(odd, ScriptReport{scripts, at, report})
+		}
+		if text == nil {
 			continue
 		}
 		if len(out) > 1 {
@@ -55,9 +116,31 @@ func (x *Extractor) LinkedData(contentType, charsetName string, body []byte, lim
 		out = append(out, text...)
 	}
 	if len(out) == 1 {
-		return nil
+		return nil, odd
 	}
-	return append(out, ']')
+	return append(out, ']'), odd
+}
+
+// maxReports is how many scripts of a page are described that are not strict JSON.
+const maxReports = 16
+
+// servedBefore returns how many bytes of a page as it was served are before its text, or -1 if the
+// text was written anew.
+func servedBefore(served, text []byte) int64 {
+	n := len(served) - len(text)
+	if len(text) == 0 || n < 0 || &served[n] != &text[0] {
+		return -1
+	}
+	return int64(n)
+}
+
+// mentionsDatasets reports whether a script may be about datasets. Nobody asked for the others.
+func mentionsDatasets(script []byte) bool { return bytes.Contains(script, []byte("ataset")) }
+
+// tooLong is the report of a script that is not read.
+func tooLong(text []byte, limit int) lenientjson.Report {
+	return lenientjson.Report{Failed: true, LeftOut: 1, Outside: 1,
+		Lost: []lenientjson.Problem{{What: fmt.Sprintf("more than %d bytes of JSON-LD with this script of %d bytes,", limit, len(text))}}}
 }
 
 // maxType is the longest type attribute that is read, in bytes.

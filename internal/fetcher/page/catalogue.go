@@ -138,18 +138,22 @@ func (p *Pages) keepMeta(u *crawl.VisitURL, a *wire.Answer, c *catalogue, r *cra
 			return
 		}
 	}
+	if short {
+		c.sum, _ = catalog.Cut(bytes.NewReader(c.body), maxMeta, nil)
+	}
 	if c.incomplete(r) {
 		return
 	}
-	if short {
-		c.sum, _ = catalog.Cut(bytes.NewReader(c.body), maxMeta, nil)
-	} else {
+	if !short {
 		page.SHA256, page.Size = c.sum.SHA256, c.sum.Bytes
 		page.Encoding, page.Body, page.Truncated, page.Parts = crawl.EncodingParts, nil, c.sum.LeftOut > 0, c.sum.Parts
 		r.Digest = digestOf(page.SHA256)
 		r.ETag, r.LastModified = p.keptValidators(page.ETag, page.LastModified)
 	}
 	r.Class, r.NoSnippet = crawl.Stored, d.NoSnippet
+	if odd := c.sum.JSON.String(); odd != "" {
+		r.Rule = odd
+	}
 	p.directives = page.Directives
 	p.morePages(u, c)
 	if c.kind == catalog.TypeLinkset && !d.NoFollow {
@@ -178,9 +182,12 @@ func (c *catalogue) incomplete(r *crawl.Result) bool {
 	switch {
 	case errors.Is(c.err, catalog.ErrCatalogueLarge):
 		refuse(crawl.ReasonCatalogue)
+	case c.u.Keep && (c.sum.JSON.Cut || c.sum.JSON.Failed):
+		// Some of it may be missing, so it does not replace the stored copy.
+		r.Class, r.Reason, r.Rule = crawl.Retry, crawl.ReasonNetwork, c.sum.JSON.String()
 	case errors.Is(c.err, catalog.ErrBroken):
-		// Some of it may be missing, so it does not replace anything.
-		r.Class, r.Reason, r.Rule = crawl.Retry, crawl.ReasonNetwork, c.err.Error()
+		refuse(crawl.ReasonType)
+		r.Rule = c.err.Error()
 	case errors.Is(c.err, catalog.ErrNoSpace): // on our disk
 		r.Class, r.Reason, r.Rule = crawl.Retry, crawl.ReasonStoreFailed, c.err.Error()
 	case errors.Is(c.err, catalog.ErrNoCatalogue):

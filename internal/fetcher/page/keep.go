@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/catalog"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher/answer"
 	"github.com/curtsy/curtsy/internal/fetcher/metrics"
@@ -91,6 +92,9 @@ func (p *Pages) queue(u *crawl.VisitURL, a *wire.Answer, kind string, scan *html
 	p.directives = page.Directives
 	p.pack(&page, a.Body, r)
 	page.Head, page.Signposts = headOf(&page, a.Body), signposted(a.Header, u.URL)
+	if odd := oddData(&page, a.Body); odd != "" {
+		r.Rule = odd
+	}
 	if u.Keep { // it was sent although it may not have changed; the likeness shows how much did
 		r.Likeness = likenessOf(kind, a.Body)
 	}
@@ -114,6 +118,22 @@ func headOf(p *crawl.Page, body []byte) *crawl.Head {
 	h := x.Head(p.ContentType, p.Charset, body[:p.Size])
 	extractors.Put(x) // not after a panic, which may leave it in any state
 	return h
+}
+
+// oddData describes JSON-LD of a page that could not be read, or only with errors forgiven. Most
+// pages have a head, and no JSON-LD.
+func oddData(p *crawl.Page, body []byte) string {
+	if p.Head != nil {
+		return ""
+	}
+	x := extractors.Get().(*pagetext.Extractor)
+	_, odd := x.LinkedDataReport(p.ContentType, p.Charset, body[:p.Size], catalog.MaxDocument)
+	extractors.Put(x)
+	var all []string
+	for _, s := range odd {
+		all = append(all, s.String())
+	}
+	return strings.Join(all, "; ")
 }
 
 var extractors = sync.Pool{New: func() any { return new(pagetext.Extractor) }}
