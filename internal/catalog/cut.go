@@ -37,7 +37,7 @@ var (
 type Summary struct {
 	Parts   int
 	Members int // of its lists, delivered in parts
-	LeftOut int // members that are not JSON, too long, missing, or refer to more nodes than are read
+	LeftOut int // members that cannot be read, are too long or missing, or refer to too many nodes
 	Bytes   int64
 	SHA256  [32]byte
 	Pages   Paging

@@ -45,8 +45,8 @@ type Document struct {
 
 // ReadJSON reads the datasets in a JSON document: schema.org or DCAT as JSON-LD, a portal's
 // data.json, a list of CKAN packages, a Frictionless data package, a set of links. Text that is
-// nearly JSON is read as Cut does. It returns ErrBroken, ErrNoDatasets or ErrTooMuch. With ErrCut it
-// also returns the claims that it has read.
+// nearly JSON is read as Cut does. It returns ErrBroken, ErrNoDatasets or ErrTooMuch. With ErrCut
+// it also returns the claims that it has read.
 func ReadJSON(body []byte, d Document) ([]crawl.DatasetClaim, error) {
 	claims, _, err := readJSON(body, d)
 	return claims, err

@@ -11,7 +11,7 @@
 // the length of the input, and their output does not depend on how the input is cut into reads.
 //
 //   - reader.go: the reader, and what it keeps in memory
-//   - source.go: the input, in UTF-8, UTF-16 or UTF-32
+//   - source.go, output.go: that; wide.go: input in UTF-16 or UTF-32
 //   - step.go: one token after the other; text.go, word.go, space.go: strings, words and what is
 //     between tokens
 //   - wrap.go: what stands around the JSON

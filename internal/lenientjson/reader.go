@@ -2,15 +2,14 @@ package lenientjson
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"math"
 )
 
 // Limits of a Reader.
 const (
-	// MaxEntry is how many bytes of an entry are kept, so that the entry can be left out. If more of
-	// it was read, only its innermost member that is short enough can be left out.
+	// MaxEntry is how many bytes of an entry are kept, so that the entry can be left out. If more
+	// of it was read, only its innermost member that is short enough can be left out.
 	MaxEntry = 512 << 10
 	// MaxDepth is how deep lists and objects may be nested, as in encoding/json.
 	MaxDepth = 10_000
@@ -25,24 +24,9 @@ const (
 // one list, or, if the first is longer than MaxEntry, documents with a line end between them. It
 // must not be used concurrently.
 type Reader struct {
-	in      io.Reader
-	lists   func(name []byte) bool
-	keep    int64 // MaxEntry
-	started bool
-	wide    wide
-
-	buf     []byte // the input from base on
-	pos     int    // of the next byte in buf
-	base    int64  // bytes of the decoded input before buf
-	raw     int64  // bytes of the input as it is before buf; only for wide
-	hold    int64  // up to where nothing is removed from buf
-	eof     bool
-	err     error // of the input, except io.EOF
-	pending error // err as soon as what was read before it is used
-
-	out     []byte // strict JSON from outBase on
-	outBase int64
-	sent    int // bytes of out that the caller has
+	transcriber
+	lists func(name []byte) bool
+	keep  int64 // MaxEntry
 
 	levels []level // the document, and the lists and objects that are open
 	state  state
@@ -51,11 +35,9 @@ type Reader struct {
 	gone   bool   // the last member was left out
 	last   kind   // of the last value
 	name   []byte // of the current member, if it is short
-	habits once   // problems that were noted
 
-	textEnd    int64    // where the last value ends in the output, if it is a text
-	unfinished bool     // the input ends in a text
-	noEnd      [3]int64 // up to where no end of a line, of a comment and of one of HTML was found
+	textEnd    int64 // where the last value ends in the output, if it is a text
+	unfinished bool  // the input ends in a text
 
 	seen    bool // a document has begun
 	wrapped bool // by an assignment or other text, so nothing may follow
@@ -64,7 +46,6 @@ type Reader struct {
 	docLost int  // members of the current document that were left out outside of lists
 	docList bool // the current document has a list of entries
 	done    bool
-	report  Report
 }
 
 // level is one list or object that is open.
@@ -100,7 +81,15 @@ const (
 // NewReader returns a Reader. lists says of which names the lists are lists of entries; nil means
 // none. A document that is itself a list is always one.
 func NewReader(in io.Reader, lists func(name []byte) bool) *Reader {
-	return &Reader{in: in, lists: lists, keep: MaxEntry, hold: math.MaxInt64, levels: []level{{frame: true}}}
+	r := &Reader{lists: lists, keep: MaxEntry, levels: []level{{frame: true}}}
+	r.in, r.hold = in, math.MaxInt64
+	r.oldest = func() int64 {
+		if l := r.removable(); l != nil {
+			return l.in
+		}
+		return math.MaxInt64
+	}
+	return r
 }
 
 // Fix returns a document in memory as strict JSON: body itself if it is strict JSON already, nil if
@@ -130,8 +119,8 @@ func Fix(body []byte, lists func(name []byte) bool) ([]byte, Report) {
 // Report describes what was odd in the input so far.
 func (r *Reader) Report() Report { return r.report }
 
-// Read returns strict JSON. Its error is one of the input, or io.EOF at the end. If the input cannot
-// be read at all, there is no output and Report().Failed is set.
+// Read returns strict JSON. Its error is one of the input, or io.EOF at the end. If the input
+// cannot be read at all, there is no output and Report().Failed is set.
 func (r *Reader) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -158,7 +147,7 @@ func (r *Reader) Read(p []byte) (int, error) {
 func (r *Reader) ready() int {
 	end := len(r.out)
 	if !r.done {
-		if l := r.oldest(); l != nil {
+		if l := r.removable(); l != nil {
 			end = int(l.out - r.outBase)
 		}
 	}
@@ -171,8 +160,8 @@ func (r *Reader) ready() int {
 	return max(0, end-r.sent)
 }
 
-// oldest returns the outermost level whose current member is still in memory.
-func (r *Reader) oldest() *level {
+// removable returns the outermost level whose current member is still in memory.
+func (r *Reader) removable() *level {
 	from := r.at() - r.keep
 	for i := range r.levels {
 		if r.levels[i].in >= from {
@@ -180,111 +169,4 @@ func (r *Reader) oldest() *level {
 		}
 	}
 	return nil
-}
-
-// at is the position of the next byte in the decoded input.
-func (r *Reader) at() int64 { return r.base + int64(r.pos) }
-
-// outAt is the position of the next byte in the output.
-func (r *Reader) outAt() int64 { return r.outBase + int64(len(r.out)) }
-
-// offset returns the position in the input as it is of a position in the decoded input.
-func (r *Reader) offset(at int64) int64 {
-	if r.wide.unit == 0 {
-		return at
-	}
-	n := r.raw
-	for _, b := range r.buf[:at-r.base] {
-		n += r.wide.width(b)
-	}
-	return n
-}
-
-// has reports whether n more bytes of the input are in the buffer, and reads them if necessary.
-func (r *Reader) has(n int) bool {
-	for len(r.buf)-r.pos < n {
-		if !r.more() {
-			return false
-		}
-	}
-	return true
-}
-
-// more reads more of the input. It reports false at the end.
-func (r *Reader) more() bool {
-	if r.err = r.pending; r.eof || r.err != nil {
-		return false
-	}
-	if !r.started {
-		r.begin()
-	}
-	keep := min(r.at(), r.hold)
-	if l := r.oldest(); l != nil {
-		keep = min(keep, l.in)
-	}
-	if drop := int(keep - r.base); drop > 0 && (drop >= bufferSize || len(r.buf)+bufferSize > cap(r.buf)) {
-		if r.wide.unit > 0 {
-			r.raw = r.offset(keep)
-		}
-		r.buf = r.buf[:copy(r.buf, r.buf[drop:])]
-		r.pos, r.base = r.pos-drop, keep
-	}
-	if cap(r.buf)-len(r.buf) < bufferSize {
-		r.buf = append(make([]byte, 0, 2*len(r.buf)+2*bufferSize), r.buf...)
-	}
-	for range 100 {
-		n, err := r.in.Read(r.buf[len(r.buf):cap(r.buf)])
-		r.buf = r.buf[:len(r.buf)+n]
-		if err == io.EOF {
-			r.eof = true
-		} else if err != nil {
-			r.pending = err // after what was read
-		}
-		if n > 0 {
-			return true
-		}
-		if err != nil {
-			r.err = r.pending
-			return false
-		}
-	}
-	r.pending, r.err = io.ErrNoProgress, io.ErrNoProgress
-	return false
-}
-
-// begin recognises the encoding of the input.
-func (r *Reader) begin() {
-	r.started = true
-	first := make([]byte, 4)
-	n, err := io.ReadFull(r.in, first)
-	first = first[:n]
-	if err != nil && err != io.EOF && !errors.Is(err, io.ErrUnexpectedEOF) {
-		r.in = failing{err}
-	}
-	r.in = io.MultiReader(bytes.NewReader(first), r.in)
-	if r.wide = wideOf(first); r.wide.unit > 0 {
-		_, _ = io.CopyN(io.Discard, r.in, int64(r.wide.mark)) // it was read already
-		r.raw = int64(r.wide.mark)
-		r.in = &decoder{in: r.in, wide: r.wide}
-		r.forgive(0, r.wide.name())
-	}
-}
-
-// failing returns an error.
-type failing struct{ err error }
-
-func (f failing) Read([]byte) (int, error) { return 0, f.err }
-
-// forgive notes a problem that does no harm. at is in the decoded input.
-func (r *Reader) forgive(at int64, what string) {
-	if r.report.Repaired++; len(r.report.Forgiven) < maxProblems {
-		r.report.Forgiven = append(r.report.Forgiven, Problem{r.offset(at), what})
-	}
-}
-
-// lose notes that something was left out.
-func (r *Reader) lose(at int64, what string) {
-	if r.report.LeftOut++; len(r.report.Lost) < maxProblems {
-		r.report.Lost = append(r.report.Lost, Problem{r.offset(at), what})
-	}
 }

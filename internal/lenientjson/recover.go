@@ -23,9 +23,6 @@ func (r *Reader) unit() int {
 	return -1
 }
 
-// giveUp leaves out an entry because of the next byte, which is in a member that is not complete.
-func (r *Reader) giveUp(what string) { r.leave(what, false) }
-
 // giveUpLast leaves out an entry because of the next byte, which follows a complete member.
 func (r *Reader) giveUpLast(what string) { r.leave(what, !r.comma && !r.gone) }
 
@@ -36,7 +33,8 @@ func (r *Reader) leave(what string, complete bool) {
 	}
 	l := r.top()
 	from := r.at()
-	comma := r.skip(l.kind)
+	s := skipper{r: r, before: ','}
+	comma := s.skip(l.kind)
 	r.hold = math.MaxInt64
 	if r.at() == from && r.has(1) {
 		r.pos++
@@ -123,9 +121,8 @@ func (r *Reader) broken() {
 // document. It ends before the comma or the bracket after the member, or after the comma: then it
 // reports true. In what cannot be read, a quote ends a text only before a comma, a colon, a bracket
 // or the end. So it finds its way again after an unescaped quote, or after a missing one.
-func (r *Reader) skip(kind byte) (comma bool) {
-	var s skipper
-	s.r, s.before = r, ','
+func (s *skipper) skip(kind byte) (comma bool) {
+	r := s.r
 	for r.has(1) {
 		c := r.buf[r.pos]
 		switch {

@@ -2,138 +2,187 @@ package lenientjson
 
 import (
 	"bytes"
+	"errors"
 	"io"
-	"unicode/utf16"
-	"unicode/utf8"
 )
 
-// wide is an encoding of the input other than UTF-8.
-type wide struct {
-	unit   int  // bytes: 2 or 4; 0 means UTF-8
-	little bool // endian
-	mark   int  // bytes of the byte order mark
+// source is the part of the input that is in memory, and what was odd in it.
+type source struct {
+	in      io.Reader
+	wide    wide
+	started bool
+	buf     []byte       // the input from base on
+	pos     int          // of the next byte in buf
+	base    int64        // bytes of the decoded input before buf
+	raw     int64        // bytes of the input as it is before buf; only for wide
+	hold    int64        // up to where nothing is removed from buf
+	oldest  func() int64 // also up to where, of what may be left out
+	eof     bool
+	err     error    // of the input, except io.EOF
+	pending error    // err as soon as what was read before it is used
+	noEnd   [3]int64 // up to where no end of a line, of a comment and of one of HTML was found
+
+	report Report
+	habits once // problems that were noted
 }
 
-// wideOf recognises UTF-16 and UTF-32 by the byte order mark, or by the zero bytes around the first
-// character, which is ASCII in JSON (RFC 4627, section 3).
-func wideOf(b []byte) wide {
-	switch {
-	case bytes.HasPrefix(b, []byte{0xff, 0xfe, 0, 0}):
-		return wide{4, true, 4}
-	case bytes.HasPrefix(b, []byte{0, 0, 0xfe, 0xff}):
-		return wide{4, false, 4}
-	case bytes.HasPrefix(b, []byte{0xff, 0xfe}):
-		return wide{2, true, 2}
-	case bytes.HasPrefix(b, []byte{0xfe, 0xff}):
-		return wide{2, false, 2}
-	case len(b) < 4:
-	case b[0] == 0 && b[1] == 0 && b[2] == 0 && b[3] != 0:
-		return wide{4, false, 0}
-	case b[0] != 0 && b[1] == 0 && b[2] == 0 && b[3] == 0:
-		return wide{4, true, 0}
-	case b[0] == 0 && b[1] != 0:
-		return wide{2, false, 0}
-	case b[0] != 0 && b[1] == 0:
-		return wide{2, true, 0}
+// at is the position of the next byte in the decoded input.
+func (s *source) at() int64 { return s.base + int64(s.pos) }
+
+// offset returns the position in the input as it is of a position in the decoded input.
+func (s *source) offset(at int64) int64 {
+	if s.wide.unit == 0 {
+		return at
 	}
-	return wide{}
-}
-
-func (w wide) name() string {
-	if w.unit == 4 {
-		return "text in UTF-32"
+	n := s.raw
+	for _, b := range s.buf[:at-s.base] {
+		n += s.wide.width(b)
 	}
-	return "text in UTF-16"
+	return n
 }
 
-// width is how many bytes of the input the character takes that begins with this byte of UTF-8.
-func (w wide) width(first byte) int64 {
-	switch {
-	case utf8.RuneStart(first) && (w.unit == 4 || first >= 0xf0):
-		return 4
-	case utf8.RuneStart(first):
-		return 2
-	}
-	return 0
-}
-
-// decoder decodes UTF-16 and UTF-32 into UTF-8. What is no character becomes U+FFFD.
-type decoder struct {
-	in   io.Reader
-	wide wide
-	raw  []byte // not yet decoded
-	end  error  // of the input
-	out  []byte // not yet read
-}
-
-func (d *decoder) Read(p []byte) (int, error) {
-	for len(d.out) == 0 {
-		if d.end != nil && len(d.raw) == 0 {
-			return 0, d.end
+// has reports whether n more bytes of the input are in the buffer, and reads them if necessary.
+func (s *source) has(n int) bool {
+	for len(s.buf)-s.pos < n {
+		if !s.more() {
+			return false
 		}
-		if d.end == nil {
-			n := len(d.raw)
-			d.raw = append(d.raw, make([]byte, 4096)...)
-			m, err := d.in.Read(d.raw[n:])
-			d.raw, d.end = d.raw[:n+m], err
-		}
-		d.decode()
 	}
-	n := copy(p, d.out)
-	d.out = d.out[n:]
-	return n, nil
+	return true
 }
 
-// decode decodes what is complete. At the end of the input, everything is.
-func (d *decoder) decode() {
-	d.out = d.out[:0]
-	for {
-		r, n := d.next()
-		if n == 0 {
-			return
+// more reads more of the input. It reports false at the end.
+func (s *source) more() bool {
+	if s.err = s.pending; s.eof || s.err != nil {
+		return false
+	}
+	if !s.started {
+		s.begin()
+	}
+	keep := min(s.at(), s.hold, s.oldest())
+	if drop := int(keep - s.base); drop > 0 && (drop >= bufferSize || len(s.buf)+bufferSize > cap(s.buf)) {
+		if s.wide.unit > 0 {
+			s.raw = s.offset(keep)
 		}
-		d.raw = d.raw[n:]
-		d.out = utf8.AppendRune(d.out, r)
+		s.buf = s.buf[:copy(s.buf, s.buf[drop:])]
+		s.pos, s.base = s.pos-drop, keep
+	}
+	if cap(s.buf)-len(s.buf) < bufferSize {
+		s.buf = append(make([]byte, 0, 2*len(s.buf)+2*bufferSize), s.buf...)
+	}
+	for range 100 {
+		n, err := s.in.Read(s.buf[len(s.buf):cap(s.buf)])
+		s.buf = s.buf[:len(s.buf)+n]
+		if err == io.EOF {
+			s.eof = true
+		} else if err != nil {
+			s.pending = err // after what was read
+		}
+		if n > 0 {
+			return true
+		}
+		if err != nil {
+			s.err = s.pending
+			return false
+		}
+	}
+	s.pending, s.err = io.ErrNoProgress, io.ErrNoProgress
+	return false
+}
+
+// begin recognises the encoding of the input.
+func (s *source) begin() {
+	s.started = true
+	first := make([]byte, 4)
+	n, err := io.ReadFull(s.in, first)
+	first = first[:n]
+	if err != nil && err != io.EOF && !errors.Is(err, io.ErrUnexpectedEOF) {
+		s.in = failing{err}
+	}
+	s.in = io.MultiReader(bytes.NewReader(first), s.in)
+	if s.wide = wideOf(first); s.wide.unit > 0 {
+		_, _ = io.CopyN(io.Discard, s.in, int64(s.wide.mark)) // it was read already
+		s.raw = int64(s.wide.mark)
+		s.in = &decoder{in: s.in, wide: s.wide}
+		s.forgive(0, s.wide.name())
 	}
 }
 
-// next returns the next character and its length in bytes, 0 if more input is needed.
-func (d *decoder) next() (rune, int) {
-	first, ok := d.unit(0)
-	switch {
-	case !ok && d.end != nil && len(d.raw) > 0:
-		return utf8.RuneError, len(d.raw)
-	case !ok:
-		return 0, 0
-	case d.wide.unit == 4 || !utf16.IsSurrogate(first):
-		if !utf8.ValidRune(first) {
-			first = utf8.RuneError
-		}
-		return first, d.wide.unit
+// forgive notes a problem that does no harm. at is in the decoded input.
+func (s *source) forgive(at int64, what string) {
+	if s.report.Repaired++; len(s.report.Forgiven) < maxProblems {
+		s.report.Forgiven = append(s.report.Forgiven, Problem{s.offset(at), what})
 	}
-	second, ok := d.unit(1)
-	if !ok && d.end == nil {
-		return 0, 0
-	}
-	if r := utf16.DecodeRune(first, second); ok && r != utf8.RuneError {
-		return r, 4
-	}
-	return utf8.RuneError, 2
 }
 
-func (d *decoder) unit(n int) (rune, bool) {
-	size := d.wide.unit
-	if len(d.raw) < (n+1)*size {
-		return 0, false
+// lose notes that something was left out.
+func (s *source) lose(at int64, what string) {
+	if s.report.LeftOut++; len(s.report.Lost) < maxProblems {
+		s.report.Lost = append(s.report.Lost, Problem{s.offset(at), what})
 	}
-	b := d.raw[n*size : (n+1)*size]
-	var r uint32
-	for i := range b {
-		at := i
-		if d.wide.little {
-			at = size - 1 - i
+}
+
+// failing returns an error.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+// lineEnd returns how far the end of the line is, or the end of the input, from n on. It returns -1
+// if it is more than maxAhead bytes away.
+func (s *source) lineEnd(n int) int {
+	n = max(n, int(s.noEnd[0]-s.at()))
+	for ; n < maxAhead; n++ {
+		if !s.has(n+1) || s.buf[s.pos+n] == '\n' || s.buf[s.pos+n] == '\r' {
+			return n
 		}
-		r = r<<8 | uint32(b[at])
 	}
-	return rune(r), true
+	s.noEnd[0] = s.at() + maxAhead
+	return -1
+}
+
+// until returns how far the end of a mark is, from n on. It returns -1 if there is none in maxAhead
+// bytes. Each byte is looked at once, however often this is asked.
+func (s *source) until(mark string, n int) int {
+	none := &s.noEnd[1]
+	if mark[0] == '-' {
+		none = &s.noEnd[2]
+	}
+	n = max(n, int(*none-s.at()))
+	for ; n < maxAhead && s.has(n+len(mark)); n++ {
+		if string(s.buf[s.pos+n:s.pos+n+len(mark)]) == mark {
+			return n + len(mark)
+		}
+	}
+	*none = s.at() + int64(n)
+	return -1
+}
+
+// after returns how far from the next byte the first byte is that is no white space, from n on. It
+// returns -1 at the end of the input, and after maxAhead bytes.
+func (s *source) after(n int) int {
+	for ; n < maxAhead && s.has(n+1); n++ {
+		if !isSpace(s.buf[s.pos+n]) {
+			return n
+		}
+	}
+	return -1
+}
+
+// once are problems that are noted once in an input, because they are a habit of its author.
+type once uint16
+
+const (
+	onceSpace once = 1 << iota
+	onceQuotes
+	onceNames
+	onceMany
+	onceZero
+	oncePython
+)
+
+func (s *source) forgiveOnce(o once, what string) {
+	if s.habits&o == 0 {
+		s.habits |= o
+		s.forgive(s.at(), what)
+	}
 }

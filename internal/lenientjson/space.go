@@ -23,7 +23,7 @@ func (r *Reader) space() {
 		}
 		switch c := r.buf[n]; c {
 		case '/', '#':
-			if !r.comment(c) {
+			if !r.comment(c, r.state != wantDocument) {
 				return
 			}
 		case '<':
@@ -49,37 +49,37 @@ var oddSpaces = [][]byte{
 	[]byte("\u3000"), []byte("\ufeff"),
 }
 
-func (r *Reader) oddSpace() int {
-	r.has(3)
-	for _, s := range oddSpaces {
-		if bytes.HasPrefix(r.buf[r.pos:], s) {
-			return len(s)
+func (s *source) oddSpace() int {
+	s.has(3)
+	for _, space := range oddSpaces {
+		if bytes.HasPrefix(s.buf[s.pos:], space) {
+			return len(space)
 		}
 	}
 	return 0
 }
 
 // comment passes over a comment of JavaScript, or one that begins with #. It reports whether there
-// was one.
-func (r *Reader) comment(c byte) bool {
-	begin, end, mark := r.at(), 0, false
+// was one. inside: it is in a document.
+func (s *source) comment(c byte, inside bool) bool {
+	begin, end, mark := s.at(), 0, false
 	switch {
-	case c == '#' && r.state != wantDocument:
-		end = r.lineEnd(1)
-	case c == '#' || !r.has(2):
-	case r.buf[r.pos+1] == '/':
+	case c == '#' && inside:
+		end = s.lineEnd(1)
+	case c == '#' || !s.has(2):
+	case s.buf[s.pos+1] == '/':
 		// A script for XHTML has CDATA in such a comment. JSON may follow it in the same line.
 		n := 2
-		for r.has(n+1) && n < maxWord && (r.buf[r.pos+n] == ' ' || r.buf[r.pos+n] == '\t') {
+		for s.has(n+1) && n < maxWord && (s.buf[s.pos+n] == ' ' || s.buf[s.pos+n] == '\t') {
 			n++
 		}
-		if r.has(n+len(cdata)) && bytes.HasPrefix(r.buf[r.pos+n:], cdata) {
+		if s.has(n+len(cdata)) && bytes.HasPrefix(s.buf[s.pos+n:], cdata) {
 			end, mark = n+len(cdata), true
 		} else {
-			end = r.lineEnd(2)
+			end = s.lineEnd(2)
 		}
-	case r.buf[r.pos+1] == '*':
-		end = r.until("*/", 2)
+	case s.buf[s.pos+1] == '*':
+		end = s.until("*/", 2)
 	}
 	if end <= 0 {
 		return false
@@ -88,53 +88,23 @@ func (r *Reader) comment(c byte) bool {
 	if mark {
 		what = "a CDATA mark"
 	}
-	r.forgive(begin, what)
-	r.pos += end
+	s.forgive(begin, what)
+	s.pos += end
 	return true
 }
 
 // markup passes over a comment of HTML.
-func (r *Reader) markup() bool {
-	if !r.has(4) || !bytes.HasPrefix(r.buf[r.pos:], []byte("<!--")) {
+func (s *source) markup() bool {
+	if !s.has(4) || !bytes.HasPrefix(s.buf[s.pos:], []byte("<!--")) {
 		return false
 	}
-	n := r.until("-->", 4)
+	n := s.until("-->", 4)
 	if n < 0 {
 		return false
 	}
-	r.forgive(r.at(), "a comment")
-	r.pos += n
+	s.forgive(s.at(), "a comment")
+	s.pos += n
 	return true
-}
-
-// lineEnd returns how far the end of the line is, or the end of the input, from n on. It returns -1
-// if it is more than maxAhead bytes away.
-func (r *Reader) lineEnd(n int) int {
-	n = max(n, int(r.noEnd[0]-r.at()))
-	for ; n < maxAhead; n++ {
-		if !r.has(n+1) || r.buf[r.pos+n] == '\n' || r.buf[r.pos+n] == '\r' {
-			return n
-		}
-	}
-	r.noEnd[0] = r.at() + maxAhead
-	return -1
-}
-
-// until returns how far the end of a mark is, from n on. It returns -1 if there is none in maxAhead
-// bytes. Each byte is looked at once, however often this is asked.
-func (r *Reader) until(mark string, n int) int {
-	none := &r.noEnd[1]
-	if mark[0] == '-' {
-		none = &r.noEnd[2]
-	}
-	n = max(n, int(*none-r.at()))
-	for ; n < maxAhead && r.has(n+len(mark)); n++ {
-		if string(r.buf[r.pos+n:r.pos+n+len(mark)]) == mark {
-			return n + len(mark)
-		}
-	}
-	*none = r.at() + int64(n)
-	return -1
 }
 
 // found describes a byte for a Problem.
@@ -146,23 +116,4 @@ func found(c byte) string {
 		return fmt.Sprintf("a control character (0x%02x)", c)
 	}
 	return "text"
-}
-
-// once are problems that are noted once in an input, because they are a habit of its author.
-type once uint16
-
-const (
-	onceSpace once = 1 << iota
-	onceQuotes
-	onceNames
-	onceMany
-	onceZero
-	oncePython
-)
-
-func (r *Reader) forgiveOnce(o once, what string) {
-	if r.habits&o == 0 {
-		r.habits |= o
-		r.forgive(r.at(), what)
-	}
 }

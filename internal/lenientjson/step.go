@@ -30,9 +30,6 @@ func (r *Reader) step() {
 // top is the innermost list or object that is open, or the document.
 func (r *Reader) top() *level { return &r.levels[len(r.levels)-1] }
 
-// put adds to the output.
-func (r *Reader) put(c byte) { r.out = append(r.out, c) }
-
 // begins notes that a member of the innermost list or object begins, or the document.
 func (r *Reader) begins() {
 	l := r.top()
@@ -103,7 +100,7 @@ func (r *Reader) value(c byte) {
 // open begins a list or an object.
 func (r *Reader) open(c byte) {
 	if len(r.levels) > MaxDepth {
-		r.giveUp("lists and objects that are nested too deep")
+		r.leave("lists and objects that are nested too deep", false)
 		return
 	}
 	l := r.top()
@@ -201,7 +198,7 @@ func (r *Reader) memberName(c byte) {
 		n++
 	}
 	if n == 0 || n == maxWord {
-		r.giveUp(found(r.buf[r.pos]) + " where a name should be")
+		r.leave(found(r.buf[r.pos])+" where a name should be", false)
 		return
 	}
 	r.forgiveOnce(onceNames, "names without quotes")
@@ -233,7 +230,7 @@ func (r *Reader) colon(c byte) {
 			r.pos++
 		}
 	default:
-		r.giveUp(found(c) + " where a colon should be")
+		r.leave(found(c)+" where a colon should be", false)
 		return
 	}
 	r.put(':')
@@ -299,24 +296,13 @@ func (r *Reader) mismatch(c byte) {
 }
 
 // goesOn reports whether after the next byte a comma and another entry of a list follow.
-func (r *Reader) goesOn() bool {
-	n := r.after(1)
-	if n < 0 || r.buf[r.pos+n] != ',' {
+func (s *source) goesOn() bool {
+	n := s.after(1)
+	if n < 0 || s.buf[s.pos+n] != ',' {
 		return false
 	}
-	n = r.after(n + 1)
-	return n >= 0 && (r.buf[r.pos+n] == '{' || r.buf[r.pos+n] == '[')
-}
-
-// after returns how far from the next byte the first byte is that is no white space, from n on. It
-// returns -1 at the end of the input, and after maxAhead bytes.
-func (r *Reader) after(n int) int {
-	for ; n < maxAhead && r.has(n+1); n++ {
-		if !isSpace(r.buf[r.pos+n]) {
-			return n
-		}
-	}
-	return -1
+	n = s.after(n + 1)
+	return n >= 0 && (s.buf[s.pos+n] == '{' || s.buf[s.pos+n] == '[')
 }
 
 // finish ends the output at the end of the input.
@@ -343,8 +329,8 @@ func (r *Reader) finish() {
 	}
 }
 
-// documentEnded notes that a document is complete. One that lost a member and has no list of entries
-// is left out.
+// documentEnded notes that a document is complete. One that lost a member and has no list of
+// entries is left out.
 func (r *Reader) documentEnded() {
 	l := r.top()
 	if r.docLost > 0 && !r.docList {

@@ -25,15 +25,15 @@ var quotes = []struct{ open, close, what string }{
 }
 
 // quote returns the number of the quote at the next byte, -1 if there is none.
-func (r *Reader) quote() int {
-	switch r.buf[r.pos] {
+func (s *source) quote() int {
+	switch s.buf[s.pos] {
 	case '\'', '`', '\\', '&', 0xe2:
 	default:
 		return -1
 	}
-	r.has(6)
+	s.has(6)
 	for i, q := range quotes {
-		if bytes.HasPrefix(r.buf[r.pos:], []byte(q.open)) {
+		if bytes.HasPrefix(s.buf[s.pos:], []byte(q.open)) {
 			return i
 		}
 	}
@@ -47,6 +47,12 @@ func (r *Reader) oddText(quote int) {
 	r.pos += len(q.open)
 	r.put('"')
 	r.text(q.close)
+}
+
+// transcriber reads parts of texts and numbers, and writes them.
+type transcriber struct {
+	source
+	output
 }
 
 // special are the bytes that are not copied in a text.
@@ -131,121 +137,102 @@ const (
 	oddControl
 )
 
-func (r *Reader) note(odd *oddity, o oddity, what string) {
+func (t *transcriber) note(odd *oddity, o oddity, what string) {
 	if *odd&o == 0 {
 		*odd |= o
-		r.forgive(r.at(), what)
+		t.forgive(t.at(), what)
 	}
 }
 
 // control writes a control character as an escape.
-func (r *Reader) control(c byte, odd *oddity) {
+func (t *transcriber) control(c byte, odd *oddity) {
 	switch c {
 	case '\n', '\r':
-		r.note(odd, oddLine, "a line end in a text")
+		t.note(odd, oddLine, "a line end in a text")
 	case '\t':
-		r.note(odd, oddTab, "a tab in a text")
+		t.note(odd, oddTab, "a tab in a text")
 	default:
-		r.note(odd, oddControl, "a control character in a text")
+		t.note(odd, oddControl, "a control character in a text")
 	}
-	r.rune(rune(c))
+	t.rune(rune(c))
 }
 
-// rune writes a character in a text.
-func (r *Reader) rune(c rune) {
-	const digits = "0123456789abcdef"
-	switch {
-	case c == '"' || c == '\\':
-		r.out = append(r.out, '\\', byte(c))
-	case c == '\n':
-		r.out = append(r.out, `\n`...)
-	case c == '\r':
-		r.out = append(r.out, `\r`...)
-	case c == '\t':
-		r.out = append(r.out, `\t`...)
-	case c < 0x20:
-		r.out = append(r.out, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
-	default:
-		r.out = utf8.AppendRune(r.out, c)
-	}
-}
-
-// escape reads an escape. Before a character that needs none, the backslash is kept: it is part of a
-// formula or of a path.
-func (r *Reader) escape(end string, odd *oddity) {
-	if end == `\"` && r.has(2) && r.buf[r.pos+1] == '\\' {
+// escape reads an escape. Before a character that needs none, the backslash is kept: it is part of
+// a formula or of a path.
+func (t *transcriber) escape(end string, odd *oddity) {
+	if end == `\"` && t.has(2) && t.buf[t.pos+1] == '\\' {
 		// The whole document was escaped once more.
-		if r.has(4) && string(r.buf[r.pos:r.pos+4]) == `\\\"` {
-			r.out = append(r.out, `\"`...)
-			r.pos += 4
+		if t.has(4) && string(t.buf[t.pos:t.pos+4]) == `\\\"` {
+			t.out = append(t.out, `\"`...)
+			t.pos += 4
 			return
 		}
-		r.pos++
+		t.pos++
 	}
 	var c byte
-	if r.has(2) {
-		c = r.buf[r.pos+1]
+	if t.has(2) {
+		c = t.buf[t.pos+1]
 	}
 	switch c {
 	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-		r.out = append(r.out, '\\', c)
-		r.pos += 2
+		t.out = append(t.out, '\\', c)
+		t.pos += 2
 		return
 	case 'u':
-		if r.has(6) && areHex(r.buf[r.pos+2:r.pos+6]) {
-			r.out = append(r.out, r.buf[r.pos:r.pos+6]...)
-			r.pos += 6
+		if t.has(6) && areHex(t.buf[t.pos+2:t.pos+6]) {
+			t.out = append(t.out, t.buf[t.pos:t.pos+6]...)
+			t.pos += 6
 			return
 		}
 	}
-	r.note(odd, oddEscape, "an escape that JSON does not know")
+	t.note(odd, oddEscape, "an escape that JSON does not know")
 	switch {
-	case c == 'x' && r.has(4) && areHex(r.buf[r.pos+2:r.pos+4]):
-		v, _ := strconv.ParseUint(string(r.buf[r.pos+2:r.pos+4]), 16, 8)
-		r.rune(rune(v))
-		r.pos += 4
-	case c == 'u' && r.has(3) && r.buf[r.pos+2] == '{':
+	case c == 'x' && t.has(4) && areHex(t.buf[t.pos+2:t.pos+4]):
+		v, _ := strconv.ParseUint(string(t.buf[t.pos+2:t.pos+4]), 16, 8)
+		t.rune(rune(v))
+		t.pos += 4
+	case c == 'u' && t.has(3) && t.buf[t.pos+2] == '{':
 		n := 3
-		for n < 9 && r.has(n+1) && areHex(r.buf[r.pos+n:r.pos+n+1]) {
+		for n < 9 && t.has(n+1) && areHex(t.buf[t.pos+n:t.pos+n+1]) {
 			n++
 		}
-		v, err := strconv.ParseUint(string(r.buf[r.pos+3:r.pos+n]), 16, 32)
-		if err != nil || !r.has(n+1) || r.buf[r.pos+n] != '}' || !utf8.ValidRune(rune(v)) {
-			r.rune('\\')
-			r.pos++
+		v, err := strconv.ParseUint(string(t.buf[t.pos+3:t.pos+n]), 16, 32)
+		if err != nil || !t.has(n+1) || t.buf[t.pos+n] != '}' || !utf8.ValidRune(rune(v)) {
+			t.rune('\\')
+			t.pos++
 			return
 		}
-		r.rune(rune(v))
-		r.pos += n + 1
+		t.rune(rune(v))
+		t.pos += n + 1
 	case c == '\n' || c == '\r': // the text goes on in the next line
-		if r.pos += 2; c == '\r' && r.has(1) && r.buf[r.pos] == '\n' {
-			r.pos++
+		if t.pos += 2; c == '\r' && t.has(1) && t.buf[t.pos] == '\n' {
+			t.pos++
 		}
 	case c == '\'' || c == '`':
-		r.put(c)
-		r.pos += 2
-	case c == '&' && end[0] == '&' && r.has(1+len(end)) && string(r.buf[r.pos+1:r.pos+1+len(end)]) == end:
-		r.rune('"')
-		r.pos += 1 + len(end)
+		t.put(c)
+		t.pos += 2
+	case c == '&' && end[0] == '&' && t.has(1+len(end)) && string(t.buf[t.pos+1:t.pos+1+len(end)]) == end:
+		t.rune('"')
+		t.pos += 1 + len(end)
 	default:
-		r.rune('\\')
-		r.pos++
+		t.rune('\\')
+		t.pos++
 	}
 }
 
 // reference reads a character reference of HTML, in a document whose quotes are such references.
-func (r *Reader) reference() {
+func (t *transcriber) reference() {
 	n := 1
-	for n < 32 && r.has(n+1) && r.buf[r.pos+n] != ';' && r.buf[r.pos+n] > ' ' && r.buf[r.pos+n] != '&' {
+	for n < 32 && t.has(n+1) && t.buf[t.pos+n] != ';' && t.buf[t.pos+n] > ' ' && t.buf[t.pos+n] != '&' {
 		n++
 	}
-	if n == 32 || !r.has(n+1) || r.buf[r.pos+n] != ';' {
+	if n == 32 || !t.has(n+1) || t.buf[t.pos+n] != ';' {
 		n = 0
 	}
-	for _, c := range html.UnescapeString(string(r.buf[r.pos : r.pos+n+1])) {
-		r.rune(c)
+	for _, c := range html.UnescapeString(string(t.buf[t.pos : t.pos+n+1])) {
+		t.rune(c)
 	}
-	r.pos += n + 1
+	t.pos += n + 1
 }
 
 func areHex(b []byte) bool {

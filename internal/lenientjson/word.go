@@ -54,15 +54,15 @@ func (r *Reader) number() {
 }
 
 // take copies one byte.
-func (r *Reader) take() {
-	r.put(r.buf[r.pos])
-	r.pos++
+func (t *transcriber) take() {
+	t.put(t.buf[t.pos])
+	t.pos++
 }
 
 // digits copies digits, and reports whether there are any.
-func (r *Reader) digits() (some bool) {
-	for r.has(1) && isDigit(r.buf[r.pos]) {
-		r.take()
+func (t *transcriber) digits() (some bool) {
+	for t.has(1) && isDigit(t.buf[t.pos]) {
+		t.take()
 		some = true
 	}
 	return some
@@ -92,10 +92,10 @@ func (r *Reader) word() {
 	switch {
 	case w == "true" || w == "false" || w == "null":
 	case n == 0:
-		r.giveUp(found(r.buf[r.pos]) + " where a value should be")
+		r.leave(found(r.buf[r.pos])+" where a value should be", false)
 		return
 	case n > maxWord:
-		r.giveUp("a text without quotes")
+		r.leave("a text without quotes", false)
 		return
 	case known:
 		r.forgive(r.at(), w+" for a value")
@@ -104,7 +104,7 @@ func (r *Reader) word() {
 		value = `"` + w + `"`
 	default:
 		if value = oddNumber(w); value == "" {
-			r.giveUp("a text without quotes")
+			r.leave("a text without quotes", false)
 			return
 		}
 		r.forgive(r.at(), "a number that JSON does not know")
@@ -116,14 +116,14 @@ func (r *Reader) word() {
 
 // prefixed reads a prefix that Python has before a text, and the quote. It returns the quote, or ""
 // if there is none.
-func (r *Reader) prefixed() string {
-	if c := r.buf[r.pos] | 0x20; c != 'u' && c != 'b' && c != 'r' || !r.has(2) || r.buf[r.pos+1] != '"' && r.buf[r.pos+1] != '\'' {
+func (t *transcriber) prefixed() string {
+	if c := t.buf[t.pos] | 0x20; c != 'u' && c != 'b' && c != 'r' || !t.has(2) || t.buf[t.pos+1] != '"' && t.buf[t.pos+1] != '\'' {
 		return ""
 	}
-	r.forgiveOnce(oncePython, "texts as Python writes them")
-	end := string(r.buf[r.pos+1 : r.pos+2])
-	r.pos += 2
-	r.put('"')
+	t.forgiveOnce(oncePython, "texts as Python writes them")
+	end := string(t.buf[t.pos+1 : t.pos+2])
+	t.pos += 2
+	t.put('"')
 	return end
 }
 

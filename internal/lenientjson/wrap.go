@@ -34,7 +34,7 @@ func (r *Reader) between() bool {
 		switch {
 		case (c == '{' || c == '[') && r.seen:
 			return r.another()
-		case r.mark():
+		case r.mark(r.seen):
 		case r.seen && r.ending(c):
 		case r.seen:
 			r.behind()
@@ -49,33 +49,34 @@ func (r *Reader) between() bool {
 	}
 }
 
-// mark passes over the marks in which authors wrap scripts for old browsers.
-func (r *Reader) mark() bool {
-	r.has(len(cdata))
-	b := r.buf[r.pos:]
+// mark passes over the marks in which authors wrap scripts for old browsers. seen: a document has
+// begun.
+func (s *source) mark(seen bool) bool {
+	s.has(len(cdata))
+	b := s.buf[s.pos:]
 	switch {
 	case bytes.HasPrefix(b, cdata):
-		r.forgive(r.at(), "a CDATA mark")
-		r.pos += len(cdata)
+		s.forgive(s.at(), "a CDATA mark")
+		s.pos += len(cdata)
 	case bytes.HasPrefix(b, cdataEnd):
-		r.forgive(r.at(), "a CDATA mark")
-		r.pos += len(cdataEnd)
+		s.forgive(s.at(), "a CDATA mark")
+		s.pos += len(cdataEnd)
 	case bytes.HasPrefix(b, []byte("<!--")):
 		// A comment ends before the JSON. Otherwise the JSON is in it.
-		r.forgive(r.at(), "a comment of HTML")
-		if n := r.until("-->", 4); n > 0 && bytes.IndexAny(r.buf[r.pos:r.pos+n], "{[") < 0 {
-			r.pos += n
+		s.forgive(s.at(), "a comment of HTML")
+		if n := s.until("-->", 4); n > 0 && !bytes.ContainsAny(s.buf[s.pos:s.pos+n], "{[") {
+			s.pos += n
 		} else {
-			r.pos += 4
+			s.pos += 4
 		}
 	case bytes.HasPrefix(b, []byte("-->")):
-		r.forgive(r.at(), "a comment of HTML")
-		r.pos += 3
-	case !r.seen:
+		s.forgive(s.at(), "a comment of HTML")
+		s.pos += 3
+	case !seen:
 		for _, g := range guards {
 			if bytes.HasPrefix(b, g) {
-				r.forgive(r.at(), "a mark before the JSON")
-				r.pos += len(g)
+				s.forgive(s.at(), "a mark before the JSON")
+				s.pos += len(g)
 				return true
 			}
 		}
@@ -166,8 +167,8 @@ func beginning(b []byte) int {
 	return -1
 }
 
-func (r *Reader) wordLength() (n int) {
-	for n < maxWord && r.has(n+1) && isWordByte(r.buf[r.pos+n]) {
+func (s *source) wordLength() (n int) {
+	for n < maxWord && s.has(n+1) && isWordByte(s.buf[s.pos+n]) {
 		n++
 	}
 	return n
@@ -180,7 +181,7 @@ func (r *Reader) behind() {
 		return
 	}
 	r.has(maxAhead)
-	if rest := r.buf[r.pos:min(len(r.buf), r.pos+maxAhead)]; bytes.IndexAny(rest, "{[") >= 0 {
+	if rest := r.buf[r.pos:min(len(r.buf), r.pos+maxAhead)]; bytes.ContainsAny(rest, "{[") {
 		r.lose(r.at(), "text after the JSON")
 	} else {
 		r.forgive(r.at(), "text after the JSON")

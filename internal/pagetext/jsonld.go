@@ -43,9 +43,9 @@ func isList(name []byte) bool {
 }
 
 // LinkedData returns the JSON-LD of a page as one JSON array if it may describe datasets, nil
-// otherwise. Scripts that cannot be read as JSON are left out, and so are those with which the result
-// would be longer than limit bytes. For a page without JSON-LD it only searches for two words. It
-// builds no tree, so its memory does not grow with the page.
+// otherwise. Scripts that cannot be read as JSON are left out, and so are those with which the
+// result would be longer than limit bytes. For a page without JSON-LD it only searches for two
+// words. It builds no tree, so its memory does not grow with the page.
 func (x *Extractor) LinkedData(contentType, charsetName string, body []byte, limit int) []byte {
 	linked, _ := x.LinkedDataReport(contentType, charsetName, body, limit)
 	return linked

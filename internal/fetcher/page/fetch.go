@@ -154,8 +154,8 @@ func (f *fetched) stored(r *crawl.Result) {
 	default:
 		p.keep(u, a, f.kind, r)
 	}
-	if r.Class == crawl.Stored {
-		r.Rule = priceOf(a.Header) // the crawl log shows the price, although the page was served
+	if price := priceOf(a.Header); r.Class == crawl.Stored && price != "" {
+		r.Rule = price // the crawl log shows the price, although the page was served
 	}
 }
 
