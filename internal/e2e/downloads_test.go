@@ -45,7 +45,7 @@ func testDownloadsBesideTheCrawl(t *testing.T) {
 		wg.Go(func() {
 			for range pieces {
 				err := d.Visit(ctx, home.Origin(), func(v *fetcher.DownloadVisit) error {
-					got, err := v.Get(ctx, home, http.Header{"Range": {"bytes=0-99"}}, func(status int, _ http.Header) bool { return status < 300 }, io.Discard)
+					got, err := v.Get(ctx, home, "", http.Header{"Range": {"bytes=0-99"}}, func(status int, _ http.Header) bool { return status < 300 }, io.Discard)
 					if err == nil && !got.Complete {
 						t.Errorf("%s: %+v", home, got)
 					}

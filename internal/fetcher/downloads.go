@@ -212,16 +212,17 @@ func (d *Downloader) giveBack(ctx context.Context, visits []crawl.Visit) {
 }
 
 // Get sends one GET for u, which must be on the visit's host, with the fields of h besides the
-// ordinary header, for example Range and If-Range. If accept returns true, the body of the answer
-// is written to w as it comes over the wire, in whatever Content-Encoding its header names (we ask
-// for none), and however long it is. The ordinary time limits apply to it, without the time that w
-// takes.
+// ordinary header, for example Range and If-Range. target is the path and query of u as they are to
+// be spelled in the request (canon.Base.JoinAsWritten); "" means as in u. If accept returns true,
+// the body of the answer is written to w as it comes over the wire, in whatever Content-Encoding
+// its header names (we ask for none), and however long it is. The ordinary time limits apply to it,
+// without the time that w takes.
 //
 // Before the request, the host's delay is waited for, and the robots.txt of u's origin is requested
 // if it is not known. Redirects are not followed: Download.Header says where they lead, and the
 // next host has visits of its own. Status 429 and 503 end the visit, and so does the end of ctx.
 // With an error, Download says what came until then.
-func (d *DownloadVisit) Get(ctx context.Context, u canon.URL, h http.Header, accept func(status int, h http.Header) bool, w io.Writer) (visit.Download, error) {
+func (d *DownloadVisit) Get(ctx context.Context, u canon.URL, target string, h http.Header, accept func(status int, h http.Header) bool, w io.Writer) (visit.Download, error) {
 	defer context.AfterFunc(ctx, d.cancel)()
-	return d.v.Get(u, h, accept, w)
+	return d.v.Get(u, target, h, accept, w)
 }

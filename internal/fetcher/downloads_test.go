@@ -56,7 +56,7 @@ func TestDownload(t *testing.T) {
 		addr := origin(t, func(w http.ResponseWriter, r *http.Request) {
 			mu.Lock()
 			at = append(at, time.Now())
-			asked = append(asked, r.URL.Path)
+			asked = append(asked, r.RequestURI)
 			mu.Unlock()
 			switch r.URL.Path {
 			case "/robots.txt":
@@ -78,26 +78,38 @@ func TestDownload(t *testing.T) {
 		stop := errors.New("enough")
 		err := dl.Visit(t.Context(), originH, func(v *DownloadVisit) error {
 			var body bytes.Buffer
-			got, err := v.Get(t.Context(), "http://h.test/file", http.Header{"range": {"bytes=16-"}, "User-Agent": {"somebody else"}}, wantOK, &body)
+			got, err := v.Get(t.Context(), "http://h.test/file", "", http.Header{"range": {"bytes=16-"}, "User-Agent": {"somebody else"}}, wantOK, &body)
 			if err != nil || got.Status != 206 || !got.Complete || got.Bytes != int64(len(file)-16) || !bytes.Equal(body.Bytes(), file[16:]) {
 				t.Errorf("a range: %+v, %v", got, err)
 			}
-			got, err = v.Get(t.Context(), "http://h.test/moved", nil, wantOK, io.Discard)
+			got, err = v.Get(t.Context(), "http://h.test/moved", "", nil, wantOK, io.Discard)
 			if err != nil || got.Status != 302 || got.Header.Get("Location") != "/file" || got.Complete || got.Bytes != 0 {
 				t.Errorf("a redirect: %+v, %v", got, err)
 			}
-			if _, err = v.Get(t.Context(), "http://h.test/closed/x", nil, wantOK, io.Discard); !errors.Is(err, visit.ErrRobots) || !strings.Contains(err.Error(), "line 2: Disallow: /closed") {
+			if _, err = v.Get(t.Context(), "http://h.test/closed/x", "", nil, wantOK, io.Discard); !errors.Is(err, visit.ErrRobots) || !strings.Contains(err.Error(), "line 2: Disallow: /closed") {
 				t.Errorf("a closed path: %v", err)
 			}
-			if got, err = v.Get(t.Context(), "http://other.test/x", nil, wantOK, io.Discard); err == nil || got.Status != 0 {
+			if got, err = v.Get(t.Context(), "http://other.test/x", "", nil, wantOK, io.Discard); err == nil || got.Status != 0 {
 				t.Errorf("another host: %+v, %v", got, err)
+			}
+			// A spelling of the URL, and what is none.
+			if got, err = v.Get(t.Context(), "http://h.test/file?s=%2B", "/%66ile?s=%2b", nil, wantOK, io.Discard); err != nil || got.Status != 200 {
+				t.Errorf("another spelling: %+v, %v", got, err)
+			}
+			if _, err = v.Get(t.Context(), "http://h.test/closed/x", "/%63losed/x", nil, wantOK, io.Discard); !errors.Is(err, visit.ErrRobots) {
+				t.Errorf("another spelling of a closed path: %v", err)
+			}
+			for _, target := range []string{"/closed/x", "/file?s=+", "file?s=%2b", "//other.test/file?s=%2b", "/file?s=%2b#x", "/file?s=%2b HTTP/1.0", "/file?s=%2b\r\nX: y", "/x/../file?s=%2b "} {
+				if got, err = v.Get(t.Context(), "http://h.test/file?s=%2B", target, nil, wantOK, io.Discard); err == nil || got.Status != 0 {
+					t.Errorf("requested as %q: %+v, %v", target, got, err)
+				}
 			}
 			return stop
 		})
 		if !errors.Is(err, stop) {
 			t.Errorf("Visit: %v", err)
 		}
-		if got := strings.Join(asked, " "); got != "/robots.txt /file /moved" {
+		if got := strings.Join(asked, " "); got != "/robots.txt /file /moved /%66ile?s=%2b" {
 			t.Errorf("asked for %s", got)
 		}
 		for i := 1; i < len(at); i++ {
@@ -106,7 +118,7 @@ func TestDownload(t *testing.T) {
 			}
 		}
 		out := d.outcome(id)
-		if out.Requests != 3 || out.Bytes < int64(len(file)) || out.Delay != 150*time.Millisecond || !out.Private || len(out.Results) != 0 {
+		if out.Requests != 4 || out.Bytes < int64(len(file)) || out.Delay != 150*time.Millisecond || !out.Private || len(out.Results) != 0 {
 			t.Errorf("outcome %+v", out)
 		}
 		if f := d.facts(); len(f) != 1 || f[0].State != crawl.RobotsParsed {
@@ -211,20 +223,20 @@ func TestDownloadFailures(t *testing.T) {
 		full := errors.New("disk full")
 		out := visitFor(dl, crawl.Visit{Robots: robotsOfH}, func(v *DownloadVisit) {
 			var body bytes.Buffer
-			got, err := v.Get(t.Context(), "http://h.test/cut", nil, wantOK, &body)
+			got, err := v.Get(t.Context(), "http://h.test/cut", "", nil, wantOK, &body)
 			if err == nil || got.Status != 200 || got.Complete || got.Bytes != 400 || body.Len() != 400 || !strings.Contains(err.Error(), "network") {
 				t.Errorf("cut: %+v, %v", got, err)
 			}
-			if got, err := v.Get(t.Context(), "http://h.test/file", nil, wantOK, writerFunc(func(p []byte) (int, error) { return 7, full })); !errors.Is(err, full) || got.Bytes != 7 {
+			if got, err := v.Get(t.Context(), "http://h.test/file", "", nil, wantOK, writerFunc(func(p []byte) (int, error) { return 7, full })); !errors.Is(err, full) || got.Bytes != 7 {
 				t.Errorf("a full disk: %+v, %v", got, err)
 			}
-			if got, err := v.Get(t.Context(), "http://h.test/file", nil, func(int, http.Header) bool { return false }, io.Discard); err != nil || got.Bytes != 0 || got.Complete {
+			if got, err := v.Get(t.Context(), "http://h.test/file", "", nil, func(int, http.Header) bool { return false }, io.Discard); err != nil || got.Bytes != 0 || got.Complete {
 				t.Errorf("an answer nobody wants: %+v, %v", got, err)
 			}
-			if got, err := v.Get(t.Context(), "http://h.test/busy", nil, wantOK, io.Discard); err != nil || got.Status != 503 {
+			if got, err := v.Get(t.Context(), "http://h.test/busy", "", nil, wantOK, io.Discard); err != nil || got.Status != 503 {
 				t.Errorf("busy: %+v, %v", got, err)
 			}
-			if got, err := v.Get(t.Context(), "http://h.test/file", nil, wantOK, io.Discard); !errors.Is(err, visit.ErrVisitOver) || got.Status != 0 {
+			if got, err := v.Get(t.Context(), "http://h.test/file", "", nil, wantOK, io.Discard); !errors.Is(err, visit.ErrVisitOver) || got.Status != 0 {
 				t.Errorf("after that: %+v, %v", got, err)
 			}
 		})
@@ -233,11 +245,11 @@ func TestDownloadFailures(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		out = visitFor(dl, crawl.Visit{Robots: robotsOfH}, func(v *DownloadVisit) {
-			got, err := v.Get(ctx, "http://h.test/hang", nil, wantOK, writerFunc(func(p []byte) (int, error) { cancel(); return len(p), nil }))
+			got, err := v.Get(ctx, "http://h.test/hang", "", nil, wantOK, writerFunc(func(p []byte) (int, error) { cancel(); return len(p), nil }))
 			if !errors.Is(err, visit.ErrVisitOver) || got.Bytes != 100 || got.Complete {
 				t.Errorf("stopped: %+v, %v", got, err)
 			}
-			if _, err := v.Get(t.Context(), "http://h.test/file", nil, wantOK, io.Discard); !errors.Is(err, visit.ErrVisitOver) {
+			if _, err := v.Get(t.Context(), "http://h.test/file", "", nil, wantOK, io.Discard); !errors.Is(err, visit.ErrVisitOver) {
 				t.Errorf("after that: %v", err)
 			}
 		})
@@ -246,7 +258,7 @@ func TestDownloadFailures(t *testing.T) {
 		}
 		pending := []crawl.Robots{{Origin: originH, State: crawl.RobotsPending, Fresh: time.Hour}}
 		visitFor(dl, crawl.Visit{Robots: pending}, func(v *DownloadVisit) {
-			if _, err := v.Get(t.Context(), "http://h.test/file", nil, wantOK, io.Discard); !errors.Is(err, visit.ErrUnreadable) {
+			if _, err := v.Get(t.Context(), "http://h.test/file", "", nil, wantOK, io.Discard); !errors.Is(err, visit.ErrUnreadable) {
 				t.Errorf("robots.txt pending: %v", err)
 			}
 		})
@@ -254,7 +266,7 @@ func TestDownloadFailures(t *testing.T) {
 		d.lose = true
 		d.mu.Unlock()
 		visitFor(dl, crawl.Visit{Robots: robotsOfH, Lease: 600 * time.Millisecond}, func(v *DownloadVisit) {
-			if _, err := v.Get(t.Context(), "http://h.test/hang", nil, wantOK, io.Discard); !errors.Is(err, visit.ErrVisitOver) {
+			if _, err := v.Get(t.Context(), "http://h.test/hang", "", nil, wantOK, io.Discard); !errors.Is(err, visit.ErrVisitOver) {
 				t.Errorf("a lost visit: %v", err)
 			}
 		})
@@ -267,7 +279,7 @@ func TestDownloadFailures(t *testing.T) {
 		func() {
 			defer func() { recover() }()
 			dl.Visit(t.Context(), originH, func(v *DownloadVisit) error {
-				v.Get(t.Context(), "http://h.test/file", nil, wantOK, writerFunc(func([]byte) (int, error) { panic("oops") }))
+				v.Get(t.Context(), "http://h.test/file", "", nil, wantOK, writerFunc(func([]byte) (int, error) { panic("oops") }))
 				return nil
 			})
 			t.Error("no panic")
@@ -276,7 +288,7 @@ func TestDownloadFailures(t *testing.T) {
 			t.Errorf("outcome %+v", out)
 		}
 		out = visitFor(dl, crawl.Visit{Robots: robotsOfH}, func(v *DownloadVisit) {
-			if got, err := v.Get(t.Context(), "http://h.test/file", nil, wantOK, io.Discard); err != nil || !got.Complete {
+			if got, err := v.Get(t.Context(), "http://h.test/file", "", nil, wantOK, io.Discard); err != nil || !got.Complete {
 				t.Errorf("after a mistake: %+v, %v", got, err)
 			}
 		})
@@ -287,7 +299,7 @@ func TestDownloadFailures(t *testing.T) {
 		spec := testSpec(1, addr)
 		spec.Forgotten = []string{"http://h.test/file"}
 		visitFor(startDownloader(t, d, spec, Options{}), crawl.Visit{Robots: robotsOfH}, func(v *DownloadVisit) {
-			if _, err := v.Get(t.Context(), "http://h.test/file", nil, wantOK, io.Discard); !errors.Is(err, visit.ErrForgotten) {
+			if _, err := v.Get(t.Context(), "http://h.test/file", "", nil, wantOK, io.Discard); !errors.Is(err, visit.ErrForgotten) {
 				t.Errorf("forgotten: %v", err)
 			}
 		})
@@ -295,7 +307,7 @@ func TestDownloadFailures(t *testing.T) {
 		spec.AllowPrivate = false
 		for _, known := range [][]crawl.Robots{robotsOfH, nil} {
 			out = visitFor(startDownloader(t, d, spec, Options{}), crawl.Visit{Robots: known}, func(v *DownloadVisit) {
-				if _, err := v.Get(t.Context(), "http://h.test/file", nil, wantOK, io.Discard); !errors.Is(err, visit.ErrAddress) || !strings.Contains(err.Error(), "--allow-private") {
+				if _, err := v.Get(t.Context(), "http://h.test/file", "", nil, wantOK, io.Discard); !errors.Is(err, visit.ErrAddress) || !strings.Contains(err.Error(), "--allow-private") {
 					t.Errorf("a private address: %v", err)
 				}
 			})
@@ -326,7 +338,7 @@ func TestDownloadIsRenewed(t *testing.T) {
 		d.grant(crawl.Visit{Host: "h.test", Lease: 2 * time.Second, Robots: []crawl.Robots{{Origin: originH, State: crawl.RobotsUnavailable, Fresh: time.Hour}}})
 		slow := false
 		err := dl.Visit(t.Context(), originH, func(v *DownloadVisit) error {
-			got, err := v.Get(t.Context(), "http://h.test/file", nil, wantOK, writerFunc(func(p []byte) (int, error) {
+			got, err := v.Get(t.Context(), "http://h.test/file", "", nil, wantOK, writerFunc(func(p []byte) (int, error) {
 				if !slow {
 					slow = true
 					time.Sleep(whole + 100*time.Millisecond)

@@ -11,6 +11,7 @@ const (
 	unreservedByte                       // its escape is decoded
 	pathByte                             // unescaped in a path; / and \ are handled before
 	queryByte                            // unescaped in a query
+	asWritten                            // no class of bytes: appendNormal keeps escapes unchanged
 )
 
 var classes = func() (t [256]byteClass) {

@@ -51,6 +51,22 @@ func (b *Base) Join(ref string) (URL, error) {
 	return resolve(b, ref)
 }
 
+// JoinAsWritten is Join for an address that is to be requested in the spelling of ref, because a
+// server may have signed it letter by letter. target is what follows the request's method: the path
+// and query of u, with the escapes of ref as they are written there. If that is longer than a URL
+// may be, target is the canonical spelling.
+func (b *Base) JoinAsWritten(ref string) (u URL, target string, err error) {
+	u, err = b.Join(ref)
+	if err != nil || !strings.Contains(ref, "%") {
+		return u, u.PathQuery(), err
+	}
+	written, err := resolveAs(b, ref, asWritten)
+	if err != nil {
+		written = u
+	}
+	return u, written.PathQuery(), nil
+}
+
 // JoinBytes is Join for a link in a tokenizer's buffer. It does not keep ref.
 func (b *Base) JoinBytes(ref []byte) (URL, error) {
 	// Join copies its result, so ref is not used after this call.

@@ -8,7 +8,10 @@ import (
 
 // resolve follows the states of the WHATWG basic URL parser for http and https; b is nil for an
 // absolute URL. It handles every input and defines the result.
-func resolve(b *Base, ref string) (URL, error) {
+func resolve(b *Base, ref string) (URL, error) { return resolveAs(b, ref, 0) }
+
+// resolveAs is resolve; with asWritten as form, escapes stay as they are written in ref.
+func resolveAs(b *Base, ref string, form byteClass) (URL, error) {
 	if b != nil && b.scheme == "" {
 		b = nil // the base of the zero URL
 	}
@@ -28,38 +31,38 @@ func resolve(b *Base, ref string) (URL, error) {
 	case long:
 		return "", ErrTooLong
 	case !ok:
-		return relative(b, ref)
+		return relative(b, ref, form)
 	case b != nil && scheme == b.scheme && !strings.HasPrefix(rest, "//"):
 		// "http:foo" on an http page is the relative link "foo".
-		return relative(b, rest)
+		return relative(b, rest, form)
 	}
-	return absolute(scheme, rest)
+	return absolute(scheme, rest, form)
 }
 
 // relative resolves a link without a scheme: the standard's relative, relative slash and special
 // authority states.
-func relative(b *Base, ref string) (URL, error) {
+func relative(b *Base, ref string, form byteClass) (URL, error) {
 	if ref != "" && isSlash(ref[0]) {
 		if len(ref) > 1 && isSlash(ref[1]) {
-			return absolute(b.scheme, ref)
+			return absolute(b.scheme, ref, form)
 		}
-		return finish([]byte(b.url[:b.root]), ref)
+		return finish([]byte(b.url[:b.root]), ref, form)
 	}
 	ref, _, _ = strings.Cut(ref, "#")
 	if ref == "" {
 		return b.url, nil
 	}
 	if ref[0] == '?' {
-		return withQuery([]byte(b.url[:b.path]), ref[1:])
+		return withQuery([]byte(b.url[:b.path]), ref[1:], form)
 	}
 	path, query, _ := strings.Cut(ref, "?")
-	buf := appendPath([]byte(b.url[:b.dir]), b.root, path)
-	return withQuery(buf, query)
+	buf := appendPath([]byte(b.url[:b.dir]), b.root, path, form)
+	return withQuery(buf, query, form)
 }
 
 // absolute parses the part after "scheme:". Any number of slashes, even none, may precede the
 // authority.
-func absolute(scheme, rest string) (URL, error) {
+func absolute(scheme, rest string, form byteClass) (URL, error) {
 	rest = strings.TrimLeft(rest, `/\`)
 	tail := ""
 	if i := strings.IndexAny(rest, `/\?#`); i >= 0 {
@@ -85,24 +88,24 @@ func absolute(scheme, rest string) (URL, error) {
 		buf = append(buf, ':')
 		buf = strconv.AppendInt(buf, int64(port), 10)
 	}
-	return finish(buf, tail)
+	return finish(buf, tail, form)
 }
 
 // finish appends path and query to scheme://host[:port].
-func finish(buf []byte, tail string) (URL, error) {
+func finish(buf []byte, tail string, form byteClass) (URL, error) {
 	tail, _, _ = strings.Cut(tail, "#")
 	path, query, _ := strings.Cut(tail, "?")
 	if path != "" {
 		path = path[1:] // a slash or a backslash
 	}
 	root := len(buf)
-	return withQuery(appendPath(append(buf, '/'), root, path), query)
+	return withQuery(appendPath(append(buf, '/'), root, path, form), query, form)
 }
 
-func withQuery(buf []byte, query string) (URL, error) {
+func withQuery(buf []byte, query string, form byteClass) (URL, error) {
 	if query != "" {
 		buf = append(buf, '?')
-		buf = appendNormal(buf, query, queryByte)
+		buf = appendNormal(buf, query, queryByte|form)
 	}
 	if len(buf) > MaxLen {
 		return "", ErrTooLong
@@ -112,7 +115,7 @@ func withQuery(buf []byte, query string) (URL, error) {
 
 // appendPath appends segments to a path that begins at buf[root] and ends in "/". It resolves dot
 // segments, including escaped ones.
-func appendPath(buf []byte, root int, path string) []byte {
+func appendPath(buf []byte, root int, path string, form byteClass) []byte {
 	for path != "" {
 		n := strings.IndexAny(path, `/\`)
 		segment, slash := path, n >= 0
@@ -122,8 +125,12 @@ func appendPath(buf []byte, root int, path string) []byte {
 			path = ""
 		}
 		start := len(buf)
-		buf = appendNormal(buf, segment, pathByte)
-		switch string(buf[start:]) {
+		buf = appendNormal(buf, segment, pathByte|form)
+		name := string(buf[start:])
+		if form != 0 && len(name) <= len("%2e%2e") {
+			name = string(appendNormal(nil, segment, pathByte)) // "%2e." is a dot segment, too
+		}
+		switch name {
 		case ".":
 			buf = buf[:start]
 		case "..":
@@ -147,6 +154,11 @@ func appendNormal(buf []byte, s string, part byteClass) []byte {
 		c := s[i]
 		switch {
 		case c == '%' && i+2 < len(s) && is(s[i+1], hexByte) && is(s[i+2], hexByte):
+			if part&asWritten != 0 {
+				buf = append(buf, s[i:i+3]...)
+				i += 2
+				continue
+			}
 			c = unhex(s[i+1])<<4 | unhex(s[i+2])
 			i += 2
 			if is(c, unreservedByte) {
@@ -154,7 +166,7 @@ func appendNormal(buf []byte, s string, part byteClass) []byte {
 			} else {
 				buf = appendEscape(buf, c)
 			}
-		case is(c, part):
+		case is(c, part&^asWritten), c == '%' && part&asWritten != 0:
 			buf = append(buf, c)
 		default:
 			buf = appendEscape(buf, c)

@@ -35,7 +35,7 @@ type Download struct {
 }
 
 // Get sends one GET for u as DownloadVisit.Get says.
-func (v *Visit) Get(u canon.URL, h http.Header, accept func(status int, h http.Header) bool, w io.Writer) (Download, error) {
+func (v *Visit) Get(u canon.URL, target string, h http.Header, accept func(status int, h http.Header) bool, w io.Writer) (Download, error) {
 	if err := v.mayDownload(u); err != nil {
 		return Download{}, fmt.Errorf("get %s: %w", u, err)
 	}
@@ -44,6 +44,13 @@ func (v *Visit) Get(u canon.URL, h http.Header, accept func(status int, h http.H
 	defer v.requests.For(crawl.RequestDownload)()
 	session := v.requests.Session
 	session.Recorder = nil // downloads are not archived
+	if target != "" {
+		done, ok := session.Spell(u, target)
+		if !ok {
+			return got, fmt.Errorf("get %s: %.200q is another address", u, target)
+		}
+		defer done()
+	}
 	a, err := v.requests.Get(u, downloadHeader(h), func(status int, header http.Header) wire.Wanted {
 		if status == http.StatusRequestTimeout || !accept(status, header) {
 			return wire.Wanted{}

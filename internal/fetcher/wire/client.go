@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -126,6 +127,7 @@ type Session struct {
 	sending   bytes.Buffer // the running request, in one piece
 	unwatch   func()       // ends the watch over ctx; nil: no request is running
 	form      string       // what the running request posts; empty: it is a GET
+	target    string       // of the running request, instead of its URL's path and query; or ""
 	abandoned bool         // the last connection was closed in the middle of an answer
 
 	// Of the running request.
@@ -407,9 +409,9 @@ func (h *Session) done(complete bool) {
 }
 
 // request makes the request for a URL exactly as it is spelled. What robots.txt allowed is what
-// goes over the wire.
+// goes over the wire, or another spelling of it ([Session.Spell]).
 func (h *Session) request(u canon.URL, extra http.Header) *request {
-	r := &request{method: http.MethodGet, target: u.PathQuery(), host: authority(u), header: h.cfg.Header}
+	r := &request{method: http.MethodGet, target: cmp.Or(h.target, u.PathQuery()), host: authority(u), header: h.cfg.Header}
 	signed := h.c.opt.Signer != nil && u.Scheme() == "https"
 	shown := h.meet(u)
 	if extra != nil || signed || shown {
@@ -428,6 +430,23 @@ func (h *Session) request(u canon.URL, extra http.Header) *request {
 		h.unsigned = botauth.Message{Method: r.method, Scheme: "https", Authority: r.host, Path: path, Query: query, Header: r.header}
 	}
 	return r
+}
+
+// Spell makes requests for u have this target, until the function that it returns is called. It is
+// the path and query of u in another spelling, in which a server has signed them. ok is false if it
+// is not; then nothing changes.
+func (h *Session) Spell(u canon.URL, target string) (done func(), ok bool) {
+	for i := range len(target) {
+		if target[i] <= ' ' || target[i] >= 0x7f || target[i] == '#' {
+			return nil, false
+		}
+	}
+	same, err := canon.Parse(strings.TrimSuffix(string(u.Root()), "/") + target)
+	if err != nil || same != u || !strings.HasPrefix(target, "/") {
+		return nil, false
+	}
+	h.target = target
+	return func() { h.target = "" }, true
 }
 
 // authority returns host and port as they are written in a URL.
