@@ -86,7 +86,7 @@ var lower = map[string][]string{
 	"mobile/pagereader/wasm":  {"internal/mobile/pagereader/robot"},
 	"mobile/pagereader/pack":  {},
 	// On the fetcher: whoever sends requests is one.
-	"download": {"internal/crawl", "internal/disk", "internal/fetcher/visit", "pkg/canon"},
+	"download": {"internal/crawl", "internal/disk", "internal/fetcher/answer", "internal/fetcher/visit", "internal/fetcher/wire", "pkg/canon"},
 }
 
 // rooms are the packages that a service is made of, and on which of the others each may stand.

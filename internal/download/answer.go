@@ -3,11 +3,12 @@ package download
 import (
 	"fmt"
 	"net/http"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	answers "github.com/curtsy/curtsy/internal/fetcher/answer"
 )
 
 // meaning is what an answer means: where its body belongs or, without a useful body, what to do
@@ -15,14 +16,16 @@ import (
 type meaning int
 
 const (
-	piece    meaning = iota // 206: bytes that continue the part
-	whole                   // 200: the whole file, from its first byte
-	complete                // 416: the part is the whole file
-	changed                 // the part is from another copy: start again
-	unranged                // repeat the request without Range
-	moved                   // 3xx
-	trouble                 // may succeed later
-	refusal                 // will not succeed soon
+	piece     meaning = iota // 206: bytes that continue the part
+	whole                    // 200: the whole file, from its first byte
+	complete                 // 416: the part is the whole file
+	changed                  // the part is from another copy: start again
+	unranged                 // repeat the request without Range
+	misranged                // a wrong range: the same without Range may be right
+	preparing                // 202: the server asks to wait
+	moved                    // 3xx
+	trouble                  // may succeed later
+	refusal                  // will not succeed soon
 )
 
 // answer is the head of an HTTP answer and what it means.
@@ -34,6 +37,10 @@ type answer struct {
 	validator string // strong, as If-Range requires; "": none
 	location  string
 	why       string
+	status    int
+	encoding  string        // content codings of the body, as codingsOf returns them
+	kind      string        // Content-Type
+	wait      time.Duration // preparing: as the server asks; 0: it does not say how long
 }
 
 // hasBody reports whether the body is the file, or a part of it.
@@ -45,18 +52,21 @@ type asked struct {
 	from, to int64  // bytes requested, if ranged
 	ifRange  string // validator of the part; "": request from the beginning
 	length   int64  // of the file, if known; else -1
-	path     string
+	encoding string // of the part
 }
 
 // read interprets the head of an answer (RFC 9110 §14, §15.3.7).
 func (q asked) read(status int, h http.Header) answer {
-	a := answer{length: -1, size: contentLength(h), validator: validator(h)}
+	a := answer{length: -1, size: contentLength(h), validator: validator(h), status: status, encoding: codingsOf(h), kind: answers.ContentType(h)}
 	switch {
 	case status == http.StatusPartialContent:
 		return q.partial(a, h)
-	case status == http.StatusOK:
+	case status == http.StatusOK, status == http.StatusNonAuthoritativeInfo:
 		a.meaning, a.length = whole, a.size
-		return q.encoded(a, h)
+		return a
+	case status == http.StatusAccepted:
+		a.meaning, a.wait = preparing, answers.RetryAfter(h, time.Now())
+		return a
 	case status == http.StatusRequestedRangeNotSatisfiable && q.ranged:
 		_, _, total, ok := contentRange(h)
 		switch {
@@ -83,43 +93,46 @@ func (q asked) read(status int, h http.Header) answer {
 	return a
 }
 
-// partial interprets a 206. Only bytes of the same copy that continue the part are useful.
+// noRange reports whether an answer may mean that the server does not want the field Range. There
+// are servers with each of these.
+func (a *answer) noRange() bool {
+	return a.meaning == misranged || slices.Contains([]int{400, 403, 405, 406, 500, 501}, a.status)
+}
+
+// expired reports whether an answer may mean that an address is no longer valid that was valid for
+// some time or for some requests.
+func (a *answer) expired() bool {
+	return a.meaning == refusal && slices.Contains([]int{200, 206, 400, 401, 403, 404, 410}, a.status)
+}
+
+// partial interprets a 206. Only bytes of the same copy that continue the part are useful. Bytes
+// with another content coding are those of another copy.
 func (q asked) partial(a answer, h http.Header) answer {
 	first, last, total, ok := contentRange(h)
 	refuse := func(why string) answer {
-		a.meaning, a.why = refusal, "the server sends a wrong range: "+why
+		a.meaning, a.why = misranged, "the server sends a wrong range: "+why
 		return a
 	}
 	switch {
-	case !q.ranged:
-		return refuse("no range was requested")
 	case !ok:
 		// multipart/byteranges has no Content-Range either
 		return refuse(fmt.Sprintf("Content-Range %.100q", h.Get("Content-Range")))
-	case first != q.from || last > q.to:
-		return refuse(fmt.Sprintf("bytes %d-%d instead of %d-%d", first, last, q.from, q.to))
 	case a.size >= 0 && a.size != last-first+1:
 		return refuse(fmt.Sprintf("bytes %d-%d in a file of %d bytes", first, last, a.size))
-	case q.length >= 0 && total >= 0 && total != q.length, q.ifRange != "" && differs(h, q.ifRange):
+	case !q.ranged:
+		if first == 0 && (total < 0 || total == last+1) {
+			// Without Range, a server sends all that it has.
+			a.meaning, a.size, a.length = whole, last+1, last+1
+			return a
+		}
+		return refuse("no range was requested")
+	case first != q.from || last > q.to:
+		return refuse(fmt.Sprintf("bytes %d-%d instead of %d-%d", first, last, q.from, q.to))
+	case q.length >= 0 && total >= 0 && total != q.length, q.ifRange != "" && differs(h, q.ifRange), q.from > 0 && a.encoding != q.encoding:
 		a.meaning = changed // the server has ignored If-Range
 		return a
 	}
 	a.meaning, a.last, a.length, a.size = piece, last, total, last-first+1
-	return q.encoded(a, h)
-}
-
-// encoded refuses a body that is not the file itself. Old servers send a gzip file with
-// Content-Encoding gzip: this is stored as it is.
-func (q asked) encoded(a answer, h http.Header) answer {
-	enc := strings.ToLower(strings.TrimSpace(strings.Join(h.Values("Content-Encoding"), ",")))
-	ext := strings.ToLower(path.Ext(q.path))
-	switch {
-	case enc == "" || enc == "identity":
-	case (enc == "gzip" || enc == "x-gzip") && (ext == ".gz" || ext == ".tgz"):
-	default:
-		a.meaning = refusal
-		a.why = fmt.Sprintf("the server sends it with Content-Encoding %.40q although the request asks for none, so the result would not be the original file", enc)
-	}
 	return a
 }
 

@@ -57,8 +57,8 @@ type urlGetter struct {
 	s      *site
 }
 
-func (g urlGetter) Get(ctx context.Context, u canon.URL, h http.Header, accept func(int, http.Header) bool, w io.Writer) (download, error) {
-	return getFrom(ctx, &g.s.client, g.server, u, h, accept, w)
+func (g urlGetter) Get(ctx context.Context, u canon.URL, target string, h http.Header, accept func(int, http.Header) bool, w io.Writer) (download, error) {
+	return getFrom(ctx, &g.s.client, g.server, u, target, h, accept, w)
 }
 
 // A Get that is killed at any moment, repeatedly, ends successfully. A file never has its final

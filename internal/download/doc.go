@@ -27,6 +27,12 @@
 //	half a line at the end of the log               it is cut off: NAME.part.json still says done
 //	the lists are written, the log exists           it writes the lists and removes the log
 //
-// Names come from URLs and are made safe: one segment, not hidden, and without a special meaning to
-// a file system or a shell. No symbolic link in the directory is followed.
+// A file gets its name with its first answer, and keeps it: from Content-Disposition, from a URL,
+// from the catalogue. Names are made safe: one segment, not hidden, and without a special meaning
+// to a file system or a shell. No symbolic link in the directory is followed.
+//
+// An answer with a Content-Encoding is stored as it comes, in pieces like any other, and decoded
+// when it is complete, unless the announced digest or size is that of the encoded bytes. Pieces of
+// different codings are pieces of different copies. A complete file that seems to be another than
+// the announced one gets a remark, which Verify reports.
 package download

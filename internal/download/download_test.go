@@ -2,6 +2,7 @@ package download
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/md5"
 	"crypto/sha1"
@@ -85,7 +86,7 @@ type hostGetter struct {
 }
 
 // Get implements fetcher.DownloadVisit.Get, without its politeness.
-func (g hostGetter) Get(ctx context.Context, u canon.URL, h http.Header, accept func(int, http.Header) bool, w io.Writer) (got download, err error) {
+func (g hostGetter) Get(ctx context.Context, u canon.URL, target string, h http.Header, accept func(int, http.Header) bool, w io.Writer) (got download, err error) {
 	s := g.s
 	if u.Host() != g.host {
 		s.t.Errorf("%s asked for under a visit to %s", u, g.host)
@@ -93,13 +94,13 @@ func (g hostGetter) Get(ctx context.Context, u canon.URL, h http.Header, accept 
 	if err := s.refuse[u]; err != nil {
 		return got, err
 	}
-	return getFrom(ctx, &s.client, s.srv.URL, u, h, accept, w)
+	return getFrom(ctx, &s.client, s.srv.URL, u, target, h, accept, w)
 }
 
 type download = visit.Download
 
-func getFrom(ctx context.Context, client *http.Transport, server string, u canon.URL, h http.Header, accept func(int, http.Header) bool, w io.Writer) (got download, err error) {
-	r, err := http.NewRequestWithContext(ctx, "GET", server+u.PathQuery(), nil)
+func getFrom(ctx context.Context, client *http.Transport, server string, u canon.URL, target string, h http.Header, accept func(int, http.Header) bool, w io.Writer) (got download, err error) {
+	r, err := http.NewRequestWithContext(ctx, "GET", server+cmp.Or(target, u.PathQuery()), nil)
 	if err != nil {
 		return got, err
 	}
@@ -244,7 +245,7 @@ func TestGetInPieces(t *testing.T) {
 		var last Progress
 		opt.Progress = func(p Progress) { last = p }
 		res := get(t, opt, d)
-		if len(res) != 2 || res[0] != (Result{"d1", d.URLs[0], "rain of may.csv", 2500, sumOf(body), Done, ""}) || res[1].Path != "rain of may-2.csv" || res[1].Outcome != Done {
+		if len(res) != 2 || res[0] != (Result{"d1", d.URLs[0], "rain of may.csv", 2500, sumOf(body), Done, "", ""}) || res[1].Path != "rain of may-2.csv" || res[1].Outcome != Done {
 			t.Fatalf("%+v", res)
 		}
 		if last.Files != 2 || last.Over != 2 || last.Bytes != 5000 {
@@ -324,7 +325,7 @@ func TestForeignFiles(t *testing.T) {
 			}
 			paths = append(paths, r.Path)
 		}
-		if got := strings.Join(paths, " "); got != "a-2.csv b-2.csv c-2.csv d-2.csv e-2.csv _.._etc _SHA256SUMS y.part_" {
+		if got := strings.Join(paths, " "); got != "a-2.csv b-2.csv c-2.csv d-2.csv e-2.csv _.._etc.csv _SHA256SUMS.csv y.part_" {
 			t.Errorf("named %s", got)
 		}
 		has(t, dir, "A.CSV", []byte("mine"))

@@ -25,7 +25,7 @@ import (
 
 // Getter sends requests to one host in a visit to it; fetcher.DownloadVisit is one.
 type Getter interface {
-	Get(ctx context.Context, u canon.URL, h http.Header, accept func(status int, h http.Header) bool, w io.Writer) (visit.Download, error)
+	Get(ctx context.Context, u canon.URL, target string, h http.Header, accept func(status int, h http.Header) bool, w io.Writer) (visit.Download, error)
 }
 
 // Visit waits for a visit to an origin's host and calls do in it; see fetcher.Downloader.Visit.
@@ -175,22 +175,30 @@ func (j *job) get(ctx context.Context, f *File) (Result, error) {
 				res.Reason = "its content differs from the file downloaded before; to download it again, remove it, or type: curtsy datasets verify --repair " + j.opt.Dir
 				return res, nil
 			}
-			res.Outcome, res.Bytes, res.SHA256 = Had, r.Bytes, strings.TrimPrefix(r.Hash, "sha256:")
+			res.Outcome, res.Bytes, res.SHA256, res.Remark = Had, r.Bytes, strings.TrimPrefix(r.Hash, "sha256:"), r.Curtsy.Remark
 			return res, nil
 		}
 	}
-	p, err := openPart(j.opt.Dir, f.Name, string(f.URL), &f.About)
-	if err != nil {
-		return res, err
+	p := newPart(j.opt.Dir, string(f.URL), &f.About)
+	if f.Name != "" {
+		var err error
+		if p, err = openPart(j.opt.Dir, f.Name, string(f.URL), &f.About); err != nil {
+			return res, err
+		}
 	}
-	t := &transfer{j: j, file: f, p: p, at: f.URL, piece: j.opt.Piece, whole: p.n == p.st.Length}
+	t := &transfer{j: j, file: f, p: p, at: f.URL, target: f.Target, piece: j.opt.Piece, whole: p.n == p.st.Length}
 	defer j.release(t)
 	j.wrote(t, 0)
-	err = t.run(ctx)
+	err := t.run(ctx)
+	var remark string
+	if err == nil {
+		remark, err = t.decode(ctx)
+	}
+	res.Path = f.Name
 	var over *end
 	switch {
 	case err == nil:
-		return j.finish(t, res)
+		return j.finish(t, res, remark)
 	case errors.As(err, &over):
 		res.Outcome, res.Reason, res.Bytes = over.outcome, over.why, p.n
 		if res.Path += partSuffix; p.n == 0 {
@@ -202,7 +210,7 @@ func (j *job) get(ctx context.Context, f *File) (Result, error) {
 }
 
 // finish gives a complete file its name, and lists it.
-func (j *job) finish(t *transfer, res Result) (Result, error) {
+func (j *job) finish(t *transfer, res Result, remark string) (Result, error) {
 	p := t.p
 	res.Bytes, res.SHA256, res.Outcome = p.n, p.digest(), Done
 	if err := t.announced(); err != nil {
@@ -211,7 +219,16 @@ func (j *job) finish(t *transfer, res Result) (Result, error) {
 		res.Path, res.Reason = name, err.Error()+"; it is stored as "+name
 		return res, aside
 	}
+	about, err := t.remark()
+	if err != nil {
+		return res, err
+	}
+	res.Remark = strings.Trim(remark+"; "+about, "; ")
+	if res.Remark != "" {
+		j.opt.Log.Warn("a file may not be the announced one", "url", t.file.URL, "file", t.file.Name, "remark", res.Remark)
+	}
 	r := describe(t.file)
+	r.Curtsy.Remark = res.Remark
 	r.Bytes, r.Hash, r.Curtsy.Retrieved = res.Bytes, "sha256:"+res.SHA256, time.Now().UTC().Truncate(time.Second)
 	if p.st.Final != r.Curtsy.URL {
 		r.Curtsy.Final = p.st.Final
@@ -245,14 +262,8 @@ func (j *job) visit(ctx context.Context, o canon.Origin, do func(Getter) error) 
 func (j *job) reserve(t *transfer, n int64) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.opt.Floor != nil {
-		free, err := j.opt.Floor.Free()
-		if err != nil {
-			return err
-		}
-		if free < n {
-			return &end{Limited, fmt.Sprintf("the disk of %s has too little free space for it (--min-free sets the minimum): free some space and run the same command again", j.opt.Dir)}
-		}
+	if err := j.fits(n); err != nil {
+		return err
 	}
 	more := n - t.reserved
 	if more <= 0 {
@@ -264,6 +275,18 @@ func (j *job) reserve(t *transfer, n int64) error {
 	}
 	t.reserved += more
 	return nil
+}
+
+// fits returns an error if n more bytes do not fit on the disk.
+func (j *job) fits(n int64) error {
+	if j.opt.Floor == nil {
+		return nil
+	}
+	free, err := j.opt.Floor.Free()
+	if err == nil && free < n {
+		return &end{Limited, fmt.Sprintf("the disk of %s has too little free space for it (--min-free sets the minimum): free some space and run the same command again", j.opt.Dir)}
+	}
+	return err
 }
 
 // wrote counts reserved bytes that were written, and reports progress.

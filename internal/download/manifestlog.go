@@ -29,6 +29,7 @@ type manifestLog struct {
 	mu     sync.Mutex // guards what follows, and the files
 	byPath map[string]resource
 	byURL  map[string]string // path of the file from a URL
+	taken  names             // in the directory
 	log    *os.File          // nil: it is empty
 	logged int               // entries of the log that are not in the lists
 	// the lists are written when the log is one part in share of all resources
@@ -73,6 +74,7 @@ type origin struct {
 	Documents []string  `json:"documents"`         // that describe the dataset
 	Usage     []string  `json:"usage,omitempty"`   // of their sites: "ai-train disallow", …
 	Retrieved time.Time `json:"retrieved"`
+	Remark    string    `json:"remark,omitempty"` // why it may not be the announced file
 }
 
 // dataPackage is a datapackage.json.
@@ -93,7 +95,7 @@ const createdBy = "curtsy datasets get"
 // openManifestLog reads the lists of a directory. A package that is not ours is an error, because
 // it would be overwritten.
 func openManifestLog(dir string) (*manifestLog, error) {
-	b := &manifestLog{dir: dir, share: listShare, byPath: map[string]resource{}, byURL: map[string]string{}}
+	b := &manifestLog{dir: dir, share: listShare, byPath: map[string]resource{}, byURL: map[string]string{}, taken: names{}}
 	p, err := readPackage(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w; choose another directory with --dir", err)

@@ -1,14 +1,18 @@
 package download
 
 import (
+	"cmp"
 	"fmt"
+	"net/http"
 	"net/url"
 	"path"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/curtsy/curtsy/internal/crawl"
+	"golang.org/x/text/unicode/norm"
+
+	answers "github.com/curtsy/curtsy/internal/fetcher/answer"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -24,18 +28,97 @@ const (
 	maxNameBytes = 120 // suffixes and numbers are added, and file systems allow 255
 )
 
-// fileName makes a safe name for a file of a dataset from its URL. It is not unique.
-func fileName(u canon.URL, f *crawl.DatasetFile, d *crawl.DatasetInfo) string {
-	name := lastSegment(string(u))
-	if path.Ext(name) == "" && path.Ext(f.Name) != "" {
-		name = f.Name // such as /download?id=7, where the dataset calls the file rain.csv
+// fileName makes a safe name for a file of a dataset from the answer to a request for it: final is
+// the URL of the answer and h its header. It is not unique. The name of the answer's
+// Content-Disposition comes first, then the end of a URL with an extension, then the name in the
+// catalogue. A name without an extension gets that of the type.
+func fileName(f *File, final canon.URL, h http.Header) string {
+	given, announced, last := disposedName(h), lastSegment(string(f.URL)), lastSegment(string(final))
+	named := f.About.Name
+	kind := mediaType(answers.ContentType(h))
+	ext := usualExt(kind, extensionOf(f.About.MediaType))
+	if given != "" && !poor(given) {
+		if s := safeName(given); s != "" {
+			return s
+		}
 	}
-	for _, s := range []string{name, f.Name, d.Name, d.ID} {
+	for _, s := range []string{announced, last, named, given} {
+		if !hasExt(s) || madeBy(s, kind) {
+			continue
+		}
 		if s = safeName(s); s != "" {
 			return s
 		}
 	}
-	return "data"
+	for _, s := range []string{named, announced, last} {
+		if madeBy(s, kind) {
+			s = strings.TrimSuffix(s, path.Ext(s))
+		}
+		if s == "" || poor(s) {
+			continue
+		}
+		if s = safeName(s); s != "" {
+			return safeName(s + ext)
+		}
+	}
+	number := cmp.Or(announced, last)
+	if !strings.ContainsAny(number, "0123456789") {
+		number = ""
+	}
+	for _, s := range []string{titled(title(f.Dataset), number), announced, last, given, f.Dataset.ID} {
+		if s = safeName(s); s != "" {
+			return safeName(s + ext)
+		}
+	}
+	return "data" + ext
+}
+
+// titled puts the number of a file behind the title of its dataset.
+func titled(title, number string) string {
+	if title == "" || number == "" {
+		return title
+	}
+	return shorten(title, maxNameBytes/2) + "-" + shorten(number, maxNameBytes/3)
+}
+
+// usualExt returns the extension for the type of an answer, or for the announced one if the type
+// is none or says less: text/plain for a CSV file.
+func usualExt(kind, announced string) string {
+	ext := extensions[kind]
+	switch {
+	case announced == "" || ext == "" || kind == "text/plain":
+		return cmp.Or(announced, ext)
+	case strings.HasSuffix(kind, "/json") && strings.Contains(announced, "json"):
+		return announced
+	case strings.HasSuffix(kind, "/xml") && announced != ".csv" && !packed[announced]:
+		return announced
+	case kind == "application/zip" && zipped[announced]:
+		return announced
+	}
+	return ext
+}
+
+// madeBy reports whether the extension of a name is that of a program, such as .php, and an answer
+// with this media type was made by it.
+func madeBy(name, kind string) bool {
+	ext := strings.ToLower(path.Ext(name))
+	usual := extensions[kind]
+	return programs[ext] && usual != "" && kind != "text/plain" && ext != usual && !(usual == ".html" && ext == ".htm")
+}
+
+// poorNames are ends of URLs that many files have.
+var poorNames = map[string]bool{"content": true, "contents": true, "export": true, "download": true, "downloads": true, "file": true, "files": true, "data": true,
+	"datafile": true, "dataset": true, "datasets": true, "get": true, "raw": true, "view": true, "index": true, "default": true, "attachment": true, "blob": true,
+	"bitstream": true, "media": true, "resource": true, "distribution": true, "query": true, "records": true, "rows": true, "items": true, "object": true,
+	"access": true, "original": true, "full": true, "latest": true, "main": true, "master": true, "unnamed": true, "untitled": true, "null": true,
+	"undefined": true, "unknown": true, "response": true, "result": true, "results": true, "document": true, "link": true}
+
+// poor reports whether a name says nothing: a word of the trade, a format, a number, or a long
+// number in hexadecimal digits.
+func poor(name string) bool {
+	low := strings.ToLower(strings.Trim(name, " ._-"))
+	return poorNames[low] || formats[low] || !strings.ContainsFunc(low, unicode.IsLetter) ||
+		len(low) >= 16 && strings.Trim(low, "0123456789abcdef-") == ""
 }
 
 // lastSegment returns the last non-empty segment of a URL's path, decoded.
@@ -61,7 +144,7 @@ func safeName(s string) string {
 			return '_'
 		}
 		return r
-	}, strings.ToValidUTF8(s, "_"))
+	}, norm.NFC.String(strings.ToValidUTF8(s, "_"))) // some systems spell ü in two ways
 	s = shorten(strings.Trim(s, " ."), maxNameBytes) // these are hidden, or removed by some systems
 	if strings.Trim(s, "_") == "" {
 		return "" // also if only the shortened name has this form

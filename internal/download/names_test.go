@@ -16,7 +16,7 @@ func TestFileName(t *testing.T) {
 		{"http://d.example/a/iris.csv", "", "iris.csv"},
 		{"http://d.example/a/iris.csv?v=2", "other.csv", "iris.csv"},
 		{"http://d.example/export/?id=7", "rain.csv", "rain.csv"},
-		{"http://d.example/export", "the rain", "export"},
+		{"http://d.example/export", "the rain", "the rain"},
 		{"http://d.example/", "", "name of it"},
 		{"http://d.example/a%20b%2Fc.csv", "", "a b_c.csv"},
 		{"http://d.example/..%2F..%2Fetc%2Fpasswd", "", "_.._etc_passwd"},
@@ -40,11 +40,12 @@ func TestFileName(t *testing.T) {
 		{"http://d.example/%C3%BCber.csv", "", "über.csv"},
 	} {
 		u := canon.URL(c.url)
-		if got := fileName(u, &crawl.DatasetFile{Name: c.about}, &crawl.DatasetInfo{Name: "name of it"}); got != c.want {
+		f := &File{URL: u, About: crawl.DatasetFile{Name: c.about}, Dataset: &crawl.DatasetInfo{Name: "name of it"}}
+		if got := fileName(f, u, nil); got != c.want {
 			t.Errorf("%s: %q, want %q", c.url, got, c.want)
 		}
 	}
-	if got := fileName("http://d.example/", &crawl.DatasetFile{}, &crawl.DatasetInfo{}); got != "data" {
+	if got := fileName(&File{URL: "http://d.example/", Dataset: &crawl.DatasetInfo{}}, "http://d.example/", nil); got != "data" {
 		t.Errorf("nothing to go by: %q", got)
 	}
 }

@@ -33,6 +33,9 @@ type state struct {
 
 	// with Done: the file's entry for datapackage.json
 	Resource *resource `json:"resource,omitempty"`
+
+	Encoding string `json:"encoding,omitempty"` // content codings of the bytes
+	Type     string `json:"type,omitempty"`     // Content-Type of the answer
 }
 
 // How often the state of a piece is saved; bytes after that may be lost in a crash.
@@ -43,8 +46,8 @@ const (
 
 // part is a file that is not complete. Only one goroutine may use it.
 type part struct {
-	dir, name string
-	f         *os.File
+	dir, name string   // the name is "" before the file begins to arrive
+	f         *os.File // nil before that
 	st        state
 	n         int64 // bytes written
 	sum       hash.Hash
@@ -52,22 +55,36 @@ type part struct {
 	saved     time.Time
 }
 
+// newPart returns the part of a file that has no name yet. Nothing of it is in the directory.
+func newPart(dir, url string, about *crawl.DatasetFile) *part {
+	p := &part{dir: dir, sum: sha256.New(), announced: announcedBy(about), saved: time.Now()}
+	p.st = state{URL: url, Length: -1, SHA256: p.digest()}
+	return p
+}
+
+// create gives a part its name. The state is written before the part, so that a part without a
+// state does not belong to us, and the name is kept if the process ends now.
+func (p *part) create(name string) (err error) {
+	p.name = name
+	if err := p.saveState(); err != nil {
+		return err
+	}
+	p.f, err = openRegular(p.dir, name+partSuffix, os.O_RDWR, true)
+	return err
+}
+
 // openPart continues with the existing part of a file, up to the bytes that its state confirms, or
-// starts again. The state is always written before the part, so a part without a state does not
-// belong to us.
+// starts again.
 func openPart(dir, name, url string, about *crawl.DatasetFile) (*part, error) {
 	st, err := readState(dir, name)
 	if err != nil {
 		return nil, err
 	}
-	p := &part{dir: dir, name: name, sum: sha256.New(), announced: announcedBy(about), saved: time.Now()}
+	p := newPart(dir, url, about)
 	if st.URL != url {
-		st = state{URL: url, Length: -1, SHA256: p.digest()}
-		p.st = st
-		if err := p.saveState(); err != nil {
-			return nil, err
-		}
+		return p, p.create(name)
 	}
+	p.name = name
 	if p.f, err = openRegular(dir, name+partSuffix, os.O_RDWR, true); err != nil {
 		return nil, err
 	}
@@ -143,6 +160,9 @@ func readState(dir, name string) (st state, err error) {
 
 // cut removes the bytes that do not count.
 func (p *part) cut() error {
+	if p.f == nil {
+		return nil
+	}
 	if err := p.f.Truncate(p.n); err != nil {
 		return err
 	}
@@ -236,6 +256,9 @@ func dropState(dir, name string) error {
 
 // close keeps the part for the next time. An empty part is removed.
 func (p *part) close() error {
+	if p.f == nil {
+		return nil
+	}
 	if p.n == 0 {
 		return errors.Join(p.f.Close(), removed(os.Remove(filepath.Join(p.dir, p.name+partSuffix))), dropState(p.dir, p.name))
 	}

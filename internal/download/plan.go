@@ -16,7 +16,8 @@ type File struct {
 	Dataset *crawl.DatasetInfo
 	About   crawl.DatasetFile
 	URL     canon.URL
-	Name    string // in the directory; assigned by Get
+	Target  string // path and query of URL as they are spelled in the catalogue
+	Name    string // in the directory; assigned by Get, for a new file when it begins to arrive
 }
 
 // Outcome is the result for a file, or for a dataset without files.
@@ -40,6 +41,9 @@ type Result struct {
 	SHA256  string  `json:"sha256,omitempty"` // of the whole file
 	Outcome Outcome `json:"outcome"`
 	Reason  string  `json:"reason,omitempty"`
+	// Remark is why a complete file may not be the announced one: a web page in its place, or
+	// another size. Verify reports it as well.
+	Remark string `json:"remark,omitempty"`
 }
 
 // Plan lists the files of datasets, each URL once, and the datasets that have no file to fetch,
@@ -57,14 +61,14 @@ func Plan(datasets []crawl.DatasetInfo) (files []File, none []Result) {
 			if f.Directory {
 				continue
 			}
-			u, err := canon.Parse(f.URL)
+			u, target, err := canon.NewBase("").JoinAsWritten(f.URL)
 			if err != nil {
 				none = append(none, Result{Dataset: d.ID, URL: f.URL, Outcome: Refused, Reason: err.Error()})
 				continue
 			}
 			if !seen[u] {
 				seen[u] = true
-				files = append(files, File{Dataset: d, About: f, URL: u})
+				files = append(files, File{Dataset: d, About: f, URL: u, Target: target})
 			}
 		}
 	}

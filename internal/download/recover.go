@@ -77,26 +77,27 @@ func digestOf(dir, name string) (sum string, n int64, err error) {
 	return hex.EncodeToString(h.Sum(nil)), n, err
 }
 
-// name assigns each file its name in the directory: the existing one, or a new one.
+// name assigns each file the name that it has in the directory, if it has one. A new file gets its
+// name when it begins to arrive: see newName.
 func (b *manifestLog) name(files []File) ([]File, error) {
-	taken, at := names{}, map[string]string{}
+	at := map[string]string{}
 	entries, err := os.ReadDir(b.dir)
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range entries {
-		taken.add(e.Name())
+		b.taken.add(e.Name())
 		if name, ok := strings.CutSuffix(e.Name(), stateSuffix); ok {
-			taken.add(name)
+			b.taken.add(name)
 			if st, err := readState(b.dir, name); err == nil && st.URL != "" {
 				at[st.URL] = name
 			}
 		} else if name, ok := strings.CutSuffix(e.Name(), partSuffix); ok {
-			taken.add(name)
+			b.taken.add(name)
 		}
 	}
 	for _, r := range b.byPath {
-		taken.add(r.Path)
+		b.taken.add(r.Path)
 		if filepath.Base(r.Path) != r.Path {
 			continue // we write no such file
 		}
@@ -104,10 +105,15 @@ func (b *manifestLog) name(files []File) ([]File, error) {
 	}
 	named := make([]File, len(files))
 	for i, f := range files {
-		if f.Name = at[string(f.URL)]; f.Name == "" {
-			f.Name = taken.take(fileName(f.URL, &f.About, f.Dataset))
-		}
+		f.Name = at[string(f.URL)]
 		named[i] = f
 	}
 	return named, nil
+}
+
+// newName returns an unused name, which is used from now on.
+func (b *manifestLog) newName(name string) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.taken.take(name)
 }

@@ -138,7 +138,7 @@ func TestServers(t *testing.T) {
 				w.Header().Set("Content-Range", "bytes */0")
 				w.WriteHeader(416)
 			}
-		}, asked: "0-999 all", body: []byte{}},
+		}, asked: "0-999 all", body: []byte{}, change: func(_ *Options, d *crawl.DatasetInfo) { d.Files[0].Bytes = new(int64) }},
 		{name: "shorter pieces", h: func(_ int, w http.ResponseWriter, r *http.Request) {
 			var from int
 			fmt.Sscanf(n(r), "%d-", &from)
@@ -154,11 +154,11 @@ func TestServers(t *testing.T) {
 		{name: "another piece", h: func(i int, w http.ResponseWriter, r *http.Request) {
 			r.Header.Set("Range", "bytes=5-9")
 			content(`"1"`, a)(w, r)
-		}, asked: `0-999`, outcome: Failed, reason: "bytes 5-9 instead of 0-999"},
+		}, asked: `0-999 all`, outcome: Failed, reason: "wrong range: no range was requested"},
 		{name: "a longer piece", h: func(i int, w http.ResponseWriter, r *http.Request) {
 			r.Header.Set("Range", "bytes=0-1000")
 			content(`"1"`, a)(w, r)
-		}, asked: `0-999`, outcome: Failed, reason: "bytes 0-1000 instead of 0-999"},
+		}, asked: `0-999 all`, outcome: Failed, reason: "wrong range: no range was requested"},
 		{name: "more than the piece", h: func(_ int, w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("ETag", `"1"`)
 			w.Header().Set("Content-Range", "bytes 0-999/2500")
@@ -180,20 +180,7 @@ func TestServers(t *testing.T) {
 		{name: "several pieces at once", h: func(_ int, w http.ResponseWriter, r *http.Request) {
 			r.Header.Set("Range", "bytes=0-9,20-29")
 			content(`"1"`, a)(w, r)
-		}, asked: "0-999", outcome: Failed, reason: "wrong range: Content-Range"},
-		{name: "encoded", h: func(_ int, w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Content-Encoding", "gzip")
-			w.Write(a)
-		}, asked: "0-999", outcome: Failed, reason: `Content-Encoding "gzip" although the request asks for none`},
-		{name: "an encoded piece", h: func(_ int, w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Content-Encoding", "br")
-			content(`"1"`, a)(w, r)
-		}, asked: "0-999", outcome: Failed, reason: `"br"`},
-		{name: "a gzip file that is called encoded", h: func(_ int, w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Content-Encoding", "x-gzip")
-			w.Header().Set("Content-Length", fmt.Sprint(len(a)))
-			w.Write(a)
-		}, asked: "0-999", body: a, change: func(_ *Options, d *crawl.DatasetInfo) { d.Files[0].URL = "http://d.example/f.tar.gz" }},
+		}, asked: "0-999 all", outcome: Failed, reason: "wrong range: Content-Range"},
 		{name: "no end", h: func(_ int, w http.ResponseWriter, r *http.Request) {
 			conn, buf, err := http.NewResponseController(w).Hijack()
 			if err != nil {
@@ -305,7 +292,7 @@ func TestRedirects(t *testing.T) {
 		dir := t.TempDir()
 		opt := options(t, s, dir)
 		res := get(t, opt, datasetOf("http://d.example/moved"))
-		if res[0].Outcome != Done || res[0].Path != "moved" {
+		if res[0].Outcome != Done || res[0].Path != "moved.csv" {
 			t.Fatalf("%+v", res)
 		}
 		var asked []string

@@ -18,6 +18,8 @@ const (
 	maxRedirects = 5
 	maxFails     = 5 // consecutive requests that bring almost nothing
 	maxRestarts  = 3 // how often a file is started again
+	maxRenewals  = 2 // how often in a row redirects are followed again without progress
+	maxPatience  = 3 // how many times Options.MaxWait a server may prepare a file
 )
 
 // end is the final reason why a file is not fetched.
@@ -35,6 +37,11 @@ type later struct{ why string }
 
 func (l *later) Error() string { return l.why }
 
+// prepared is the request of a server to ask again after some time.
+type prepared struct{ wait time.Duration }
+
+func (p *prepared) Error() string { return "the server is still preparing it" }
+
 // transfer fetches one file.
 type transfer struct {
 	j    *job
@@ -42,15 +49,22 @@ type transfer struct {
 	p    *part
 
 	at        canon.URL   // the next URL to request
+	target    string      // its path and query, as they are spelled
 	open      canon.URL   // known not to be closed
 	redirects []canon.URL // that led to at
 	plain     bool        // the server supports no ranges: the whole file in one answer
+	tried     bool        // a request without a range followed a refusal of one
+	ranges    bool        // the server has sent a range
 	piece     int64       // bytes to request next
 	whole     bool
 	fails     int
 	restarts  int
 	reserved  int64 // bytes of --max-total that are reserved for this file
-	again     bool  // the redirects were followed again once
+	got       int64 // bytes that came in total
+	renewed   int64 // of these, when the redirects were last followed again
+	renewals  int   // since then without progress
+	waits     int   // that the server has asked for while it prepares the file
+	waited    time.Duration
 	asked     asked
 	head      answer
 	began     time.Time // when the body began
@@ -72,8 +86,13 @@ func (t *transfer) run(ctx context.Context) error {
 			t.fails = 0
 		}
 		var again *later
+		var soon *prepared
 		switch {
 		case err == nil:
+		case errors.As(err, &soon):
+			if err := t.await(ctx, soon.wait); err != nil {
+				return err
+			}
 		case errors.As(err, &again):
 			if t.fails++; t.fails >= maxFails {
 				return fail("%s, %d times in a row; the same command resumes later", again.why, t.fails)
@@ -87,6 +106,21 @@ func (t *transfer) run(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// await waits until a server has prepared a file. If the server does not say how long that takes,
+// the waits become longer.
+func (t *transfer) await(ctx context.Context, wait time.Duration) error {
+	if wait <= 0 {
+		wait = min(2*time.Second<<min(t.waits, 5), time.Minute)
+	}
+	wait = max(wait, time.Second)
+	if t.waits++; wait > t.j.opt.MaxWait || t.waited+wait > maxPatience*t.j.opt.MaxWait {
+		return fail("the server is still preparing it (HTTP 202) after %v, and asks to wait for %v; the same command asks again later", t.waited, wait)
+	}
+	t.waited += wait
+	t.j.opt.Log.Info("waiting for a file that the server prepares", "url", t.at, "wait", wait)
+	return pause(ctx, wait)
 }
 
 // mayAsk checks everything that can forbid the URL, except robots.txt, which is checked when a
@@ -121,7 +155,7 @@ func pause(ctx context.Context, d time.Duration) error {
 func (t *transfer) request(ctx context.Context, v Getter) error {
 	h := t.prepare()
 	t.head, t.bad = answer{}, nil
-	got, err := v.Get(ctx, t.at, h, t.accept, t)
+	got, err := v.Get(ctx, t.at, t.target, h, t.accept, t)
 	switch {
 	case t.bad != nil:
 		return t.bad
@@ -140,16 +174,13 @@ func (t *transfer) request(ctx context.Context, v Getter) error {
 
 // prepare makes the header of the next request.
 func (t *transfer) prepare() http.Header {
-	t.asked = asked{length: -1, path: t.at.PathQuery()}
-	if path, _, query := strings.Cut(t.asked.path, "?"); query {
-		t.asked.path = path
-	}
+	t.asked = asked{length: -1}
 	if t.plain {
 		return nil
 	}
 	t.asked.ranged = true
-	if t.p.n > 0 && t.p.st.Validator != "" && sameFile(t.p.st.Final, t.at) {
-		t.asked.from, t.asked.ifRange, t.asked.length = t.p.n, t.p.st.Validator, t.p.st.Length
+	if t.p.n > 0 && t.p.st.Validator != "" && t.sameFile() {
+		t.asked.from, t.asked.ifRange, t.asked.length, t.asked.encoding = t.p.n, t.p.st.Validator, t.p.st.Length, t.p.st.Encoding
 	}
 	t.asked.to = t.asked.from + t.piece - 1
 	h := http.Header{"Range": {fmt.Sprintf("bytes=%d-%d", t.asked.from, t.asked.to)}}
@@ -159,26 +190,42 @@ func (t *transfer) prepare() http.Header {
 	return h
 }
 
-// sameFile reports whether a validator of one URL is valid for another: they are equal, or differ
-// only in a query that grants access.
-func sameFile(final string, u canon.URL) bool {
-	a, _, _ := strings.Cut(final, "?")
-	b, _, _ := strings.Cut(string(u), "?")
-	return a == b
+// sureTag is the length of a validator that no two files of a host share by chance.
+const sureTag = len(`"01234567"`)
+
+// sameFile reports whether the validator of the part is valid for the next URL as well: both are
+// equal, or differ only in a query that grants access. If a redirect of the announced URL grants
+// access by a path, a long ETag decides.
+func (t *transfer) sameFile() bool {
+	final := canon.URL(t.p.st.Final)
+	if a, _, _ := strings.Cut(string(final), "?"); a == string(t.at.Root())+strings.TrimPrefix(t.at.Path(), "/") {
+		return true
+	}
+	tag := t.p.st.Validator
+	return len(t.redirects) > 0 && final.Origin() == t.at.Origin() && lastSegment(string(final)) == lastSegment(string(t.at)) && strongTag(tag) && len(tag) >= sureTag
 }
 
 // accept interprets the head of an answer and reports whether its body is needed. It may be called
 // again for the same request.
 func (t *transfer) accept(status int, h http.Header) bool {
 	t.head = t.asked.read(status, h)
+	if t.p.n > 0 && t.head.hasBody() && isPage(t.head.kind) && !isPage(t.p.st.Type) {
+		t.head.meaning, t.head.why = refusal, "a web page came instead of the rest of the file"
+	}
 	if t.head.hasBody() {
-		t.began, t.bad = time.Now(), t.start()
+		t.began, t.bad = time.Now(), t.start(h)
 	}
 	return t.bad == nil && t.head.hasBody()
 }
 
+// isPage reports whether a Content-Type is that of a web page.
+func isPage(contentType string) bool {
+	ext := extensions[mediaType(contentType)]
+	return ext == ".html" || ext == ".xhtml"
+}
+
 // start prepares for a body, which begins at the file's beginning or at the end of the part.
-func (t *transfer) start() error {
+func (t *transfer) start(h http.Header) error {
 	a, from := &t.head, t.asked.from
 	if a.meaning == whole {
 		from = 0
@@ -190,6 +237,7 @@ func (t *transfer) start() error {
 	if a.length > t.j.opt.MaxSize && t.j.opt.MaxSize > 0 {
 		return &end{Limited, fmt.Sprintf("its size of %d bytes is more than --max-size allows", a.length)}
 	}
+	t.ranges = t.ranges || a.meaning == piece
 	if err := t.j.reserve(t, max(a.length, from+a.size)-from); err != nil {
 		return err
 	}
@@ -199,7 +247,13 @@ func (t *transfer) start() error {
 		}
 		return nil
 	}
-	return t.anew(state{URL: string(t.file.URL), Final: string(t.at), Validator: a.validator, Length: a.length})
+	if t.p.f == nil {
+		t.file.Name = t.j.manifest.newName(fileName(t.file, t.at, h))
+		if err := t.p.create(t.file.Name); err != nil {
+			return err
+		}
+	}
+	return t.anew(state{URL: string(t.file.URL), Final: string(t.at), Validator: a.validator, Length: a.length, Encoding: a.encoding, Type: a.kind})
 }
 
 // anew starts the file again from its first byte.
@@ -221,6 +275,7 @@ func (t *transfer) Write(b []byte) (int, error) {
 	}
 	n, err := t.p.Write(b)
 	t.bad = err
+	t.got += int64(n)
 	t.j.wrote(t, int64(n))
 	return n, err
 }
@@ -230,9 +285,13 @@ func (t *transfer) room(n int64) error {
 	case t.head.meaning == piece && t.p.n+n > t.head.last+1:
 		return fail("the server sends a wrong range: more than the %d bytes that it announced", t.head.size)
 	case t.j.opt.MaxSize > 0 && t.p.n+n > t.j.opt.MaxSize:
-		return &end{Limited, fmt.Sprintf("it is larger than the %d bytes that --max-size allows", t.j.opt.MaxSize)}
+		return t.tooLarge()
 	}
 	return t.j.reserve(t, n)
+}
+
+func (t *transfer) tooLarge() error {
+	return &end{Limited, fmt.Sprintf("it is larger than the %d bytes that --max-size allows", t.j.opt.MaxSize)}
 }
 
 // nextPiece returns how much to request next, after n bytes took this long.
@@ -280,23 +339,51 @@ func (t *transfer) follow() error {
 		return t.anew(state{URL: string(t.file.URL), Length: -1})
 	case unranged:
 		t.plain = true
+	case preparing:
+		return &prepared{a.wait}
 	case moved:
 		return t.redirect(a.location)
-	case trouble:
-		return &later{a.why}
 	default:
-		// access that a redirect granted may have expired
-		if len(t.redirects) > 0 && t.p.n > 0 && !t.again {
-			t.at, t.redirects, t.again = t.file.URL, nil, true
-			return nil
-		}
-		return fail("%s", a.why)
+		return t.refused()
 	}
 	return nil
 }
 
+// refused reacts to an answer that is no file: the server may not want ranges, or access that a
+// redirect granted may have expired.
+func (t *transfer) refused() error {
+	a := &t.head
+	if a.noRange() && t.asked.ranged && !t.tried && (a.meaning == misranged || !t.ranges && (a.status != 500 || t.asked.from == 0)) {
+		t.plain, t.tried = true, true
+		return nil
+	}
+	if a.meaning == trouble {
+		t.plain = false
+		return &later{a.why}
+	}
+	if a.expired() && len(t.redirects) > 0 && t.renew() {
+		return nil
+	}
+	return fail("%s", a.why)
+}
+
+// renew follows the redirects again from the announced URL. It returns false if that was of no use
+// before.
+func (t *transfer) renew() bool {
+	if t.renewals++; t.got-t.renewed >= t.j.opt.tiny() {
+		t.renewals = 0
+	}
+	if t.renewals > maxRenewals {
+		return false
+	}
+	t.j.opt.Log.Info("an address has expired, and is asked for again", "url", t.file.URL, "why", t.head.why, "have", t.p.n)
+	t.renewed, t.plain = t.got, t.tried && !t.ranges
+	t.at, t.target, t.redirects = t.file.URL, t.file.Target, nil
+	return true
+}
+
 func (t *transfer) redirect(location string) error {
-	next, err := canon.NewBase(t.at).Join(location)
+	next, target, err := canon.NewBase(t.at).JoinAsWritten(location)
 	switch {
 	case location == "":
 		return fail("it is redirected without a target")
@@ -307,7 +394,7 @@ func (t *transfer) redirect(location string) error {
 	case next == t.at || slices.Contains(t.redirects, next):
 		return fail("it is redirected in a circle, to %s", next)
 	}
-	t.redirects, t.at = append(t.redirects, t.at), next
+	t.redirects, t.at, t.target = append(t.redirects, t.at), next, target
 	return nil
 }
 

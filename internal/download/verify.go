@@ -14,8 +14,9 @@ import (
 
 // Problem is a problem of a directory.
 type Problem struct {
-	Path    string `json:"path"`
-	Problem string `json:"problem"` // missing, changed, extra, unfinished, aside, unlisted
+	Path string `json:"path"`
+	// missing, changed, doubtful (a remark of Get), extra, unfinished, aside, unlisted
+	Problem string `json:"problem"`
 	Detail  string `json:"detail,omitempty"`
 }
 
@@ -153,6 +154,8 @@ func verify(ctx context.Context, dir string) (Report, error) {
 			add(name, "unlisted", sumsName+" lists it, but "+packageName+" does not")
 		case ok && (r.Hash != "sha256:"+sums[name] || r.Bytes != n):
 			add(name, "changed", packageName+" and "+sumsName+" disagree about it")
+		case ok && r.Curtsy.Remark != "":
+			add(name, "doubtful", r.Curtsy.Remark+"; to download it again, remove it")
 		}
 		rep.Bytes += n
 	}
