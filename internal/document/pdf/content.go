@@ -279,6 +279,10 @@ func (p *painter) text(s str) {
 		m := p.tm.mul(p.ctm)
 		x, y := m.at(0, p.rise)
 		drawn := g.width * p.size * p.scale
+		// The space that Tc puts behind each character is not a gap between words.
+		if tracked := p.charSp * p.scale; tracked > 0 && p.charSp < math.Abs(p.size) && drawn > 0 {
+			drawn += tracked
+		}
 		if drawn == 0 {
 			drawn = 1e-6
 		}

@@ -25,6 +25,10 @@ type layout struct {
 	lines  int
 	gap    float64 // between the baselines of the last two lines
 	any    bool
+
+	spread  []soft // of the current line
+	letters int    // of the current line, and its glyphs
+	glyphs  int
 }
 
 // put adds a glyph that begins at x, y and ends at x2, y2, of a font of that size.
@@ -59,7 +63,9 @@ func (l *layout) put(text string, x, y, x2, y2, size float64) {
 		case back && l.accented(text):
 			l.x, l.y = x2, y2
 			return
-		case along > 0.14*big && along < 3*big, along < -0.5*big && along > -3*big, along >= 3*big, along <= -3*big:
+		case along > 0.14*big && along < widest*big:
+			l.soft(along / big)
+		case along > 0.14*big, along < -0.5*big:
 			l.blank()
 		}
 	}
@@ -71,8 +77,12 @@ func (l *layout) put(text string, x, y, x2, y2, size float64) {
 		switch {
 		case unicode.IsSpace(r):
 			l.blank()
+			l.hard()
 		case r == '\u00ad', r < ' ', r == utf8.RuneError, r >= 0xE000 && r <= 0xF8FF, unicode.Is(unicode.Cf, r):
 		default:
+			if l.glyphs++; unicode.IsLetter(r) {
+				l.letters++
+			}
 			l.rune(r)
 		}
 	}
@@ -122,6 +132,7 @@ func (l *layout) blank() {
 
 // newLine continues in the next line, and joins a word that was divided.
 func (l *layout) newLine(next string) {
+	l.respace()
 	l.lines++
 	r, _ := utf8.DecodeRuneInString(next)
 	n := len(l.line)
@@ -136,6 +147,7 @@ func (l *layout) newLine(next string) {
 
 // end ends a paragraph.
 func (l *layout) end() {
+	l.respace()
 	if s := strings.TrimSpace(string(l.line)); s != "" {
 		if len(s) > l.left {
 			l.cut = true
