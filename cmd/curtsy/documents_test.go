@@ -30,6 +30,10 @@ func TestDocuments(t *testing.T) {
 			"/b.docx":   {document.DOCX, say("dugong").DOCX()},
 			"/c.odt":    {document.ODT, say("okapi").ODT()},
 			"/d.xlsx":   {document.XLSX, say("tapir").XLSX()},
+			"/x.pdf":    {"application/x-pdf", say("numbat").PDF()},
+			"/w":        {"application/msword", say("kinkajou").DOCX()},
+			"/old.doc":  {"application/msword", []byte("\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1")},
+			"/h.epub":   {document.EPUB, say("quoll").EPUB()},
 			"/untold":   {"application/octet-stream", say("nobody").PDF()},
 			"/e.pdf":    {"application/octet-stream", say("quokka").PDF()},
 			"/feed":     {"application/xml", []byte(`<rss><channel><title>The news report</title><item><title>Here the axolotl walks</title><link>http://a.test/of-axolotl</link></item></channel></rss>`)},
@@ -78,7 +82,7 @@ func TestDocuments(t *testing.T) {
 		crawl()
 		see("explain http://a.test/a.pdf", "type")
 		crawl("--types", "html,text,data,feed,pdf,office")
-		for word, name := range map[string]string{"pangolin": "a.pdf", "dugong": "b.docx", "okapi": "c.odt", "tapir": "d.xlsx", "quokka": "e.pdf", "axolotl": "feed", "narwhal": "g.csv"} {
+		for word, name := range map[string]string{"pangolin": "a.pdf", "dugong": "b.docx", "okapi": "c.odt", "tapir": "d.xlsx", "quokka": "e.pdf", "axolotl": "feed", "narwhal": "g.csv", "numbat": "x.pdf", "kinkajou": "w", "quoll": "h.epub"} {
 			see("search "+word, "http://a.test/"+name)
 			see("explain http://a.test/of-"+word, "stored")
 		}
@@ -91,7 +95,8 @@ func TestDocuments(t *testing.T) {
 			see("explain http://a.test/"+name, why)
 		}
 		see("explain http://a.test/untold", "type")
-		see("status", "search has: html 8, office 3, pdf 2, data 1, feed 1\n")
+		see("explain http://a.test/old.doc", "type")
+		see("status", "search has: html 11, office 5, pdf 3, data 1, feed 1\n")
 		mu.Lock()
 		defer mu.Unlock()
 		for path, n := range asked {

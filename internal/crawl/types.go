@@ -17,7 +17,7 @@ const (
 	TypeData                       // CSV, tab-separated values, JSON
 	TypeFeed                       // RSS, Atom
 	TypePDF
-	TypeOffice // Office Open XML and OpenDocument: text, tables, slides
+	TypeOffice // Office Open XML and OpenDocument: text, tables, slides; EPUB
 )
 
 // DefaultTypes are stored unless the spec has other types. They can be read directly. The others
@@ -70,6 +70,7 @@ var mediaTypes = map[string]Types{
 	"application/vnd.oasis.opendocument.text":                                   TypeOffice,
 	"application/vnd.oasis.opendocument.spreadsheet":                            TypeOffice,
 	"application/vnd.oasis.opendocument.presentation":                           TypeOffice,
+	"application/epub+zip": TypeOffice,
 }
 
 // TypeOf is the type of a media type, which is in lower case without parameters. 0 means that it is

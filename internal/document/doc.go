@@ -1,7 +1,8 @@
 // Package document reads documents that are not pages: PDF files, Office Open XML, OpenDocument,
-// feeds, tables and JSON. It makes HTML of their contents, so that all code for pages can read them
-// like pages: title, headings, text and links. The HTML is small and plain. It contains no scripts,
-// no meta elements and no addresses except those of links, and all text of the document is escaped.
+// EPUB, feeds, tables and JSON. It makes HTML of their contents, so that all code for pages can
+// read them like pages: title, headings, text and links. The HTML is small and plain. It contains
+// no scripts, no meta elements and no addresses except those of links, and all text of the document
+// is escaped.
 //
 //	f := document.File{Type: document.PDF, Body: body}
 //	html, err := document.HTML(f, document.Limits{})
@@ -70,6 +71,7 @@ const (
 	ODT  = "application/vnd.oasis.opendocument.text"
 	ODS  = "application/vnd.oasis.opendocument.spreadsheet"
 	ODP  = "application/vnd.oasis.opendocument.presentation"
+	EPUB = "application/epub+zip"
 	RSS  = "application/rss+xml"
 	Atom = "application/atom+xml"
 	CSV  = "text/csv"
@@ -79,7 +81,7 @@ const (
 
 // readers are the functions that read documents, by media type.
 var readers = map[string]func(w *writer, f File) error{
-	PDF: readPDF, DOCX: readWord, XLSX: readSheets, PPTX: readSlides, ODT: readODF, ODS: readODF, ODP: readODF,
+	PDF: readPDF, DOCX: readOffice, XLSX: readOffice, PPTX: readOffice, EPUB: readEPUB, ODT: readODF, ODS: readODF, ODP: readODF,
 	RSS: readFeed, Atom: readFeed, CSV: readTable, TSV: readTable, JSON: readJSON,
 }
 
@@ -87,7 +89,38 @@ var readers = map[string]func(w *writer, f File) error{
 func Reads(mediaType string) bool { return readers[mediaType] != nil }
 
 // names are the endings of file names that determine a type if the server does not state one.
-var names = map[string]string{".pdf": PDF, ".docx": DOCX, ".xlsx": XLSX, ".pptx": PPTX, ".odt": ODT, ".ods": ODS, ".odp": ODP}
+var names = map[string]string{".pdf": PDF, ".docx": DOCX, ".xlsx": XLSX, ".pptx": PPTX, ".odt": ODT, ".ods": ODS, ".odp": ODP, ".epub": EPUB}
+
+// alias are media types that servers use for the supported ones.
+var alias = map[string]string{
+	"application/x-pdf": PDF, "application/acrobat": PDF, "application/x-acrobat": PDF, "applications/vnd.pdf": PDF, "application/vnd.pdf": PDF, "text/pdf": PDF, "text/x-pdf": PDF,
+	"application/epub": EPUB, "application/x-epub+zip": EPUB,
+}
+
+// Canonical returns the supported media type for which a server uses another one, or the type
+// itself.
+func Canonical(mediaType string) string {
+	if t := alias[mediaType]; t != "" {
+		return t
+	}
+	return mediaType
+}
+
+// old are the media types of programs whose later files are of Office Open XML.
+var old = map[string]string{
+	"application/msword": DOCX, "application/vnd.ms-word": DOCX, "application/x-msword": DOCX, "application/doc": DOCX,
+	"application/vnd.ms-excel": XLSX, "application/msexcel": XLSX, "application/x-msexcel": XLSX, "application/x-excel": XLSX,
+	"application/vnd.ms-powerpoint": PPTX, "application/mspowerpoint": PPTX,
+}
+
+// Old returns the type of Office Open XML of a file that is served with the type of older programs,
+// if it begins as a zip file. Otherwise it returns "".
+func Old(mediaType string, first []byte) string {
+	if strings.HasPrefix(string(first), "PK\x03\x04") {
+		return old[mediaType]
+	}
+	return ""
+}
 
 // ByName returns the type of a document with this path, unless its first bytes contradict it. It
 // returns "" if the type is unknown.

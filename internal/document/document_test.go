@@ -29,6 +29,7 @@ func TestHTML(t *testing.T) {
 		{document.PPTX, sample.PPTX(), `<a href="https://a.example/x?a=1&amp;b=2">The &lt;quick&gt; fox jumps over the lazy dog</a>`},
 		{document.ODT, sample.ODT(), "<h1>Head of A &lt;title&gt; &amp; more</h1>"},
 		{document.ODS, sample.ODS(), "42.5</p>"},
+		{document.EPUB, sample.EPUB(), "<h1>Head of A &lt;title&gt; &amp; more</h1>"},
 		{document.ODP, sample.ODP(), ">The &lt;quick&gt; fox jumps over the lazy dog</a>"},
 		{document.RSS, []byte(rss), `<h2><a href="https://a.example/x?a=1&amp;b=2">One</a></h2>`},
 		{document.Atom, []byte(atom), `<h2><a href="https://a.example/x?a=1&amp;b=2">One</a></h2>`},
@@ -208,7 +209,7 @@ func TestOfficeWords(t *testing.T) {
 			"<p>e-mail harbour base</p>\n<p>moved</p>\n"},
 		document.ODT: {"content.xml", `<office:document-content><office:body><text:p>harbour<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>note</text:p></text:note-body></text:note>` +
 			`<text:ruby><text:ruby-base>base</text:ruby-base><text:ruby-text>SPOKEN</text:ruby-text></text:ruby></text:p></office:body></office:document-content>`,
-			"<p>harbour 1</p>\n<p>note</p>\n<p>base</p>\n"},
+			"<p>harbour 1 base</p>\n<p>note</p>\n"},
 	} {
 		p, err := document.HTML(document.File{Type: kind, Body: documenttest.Zip(c.part, c.text)}, document.Limits{})
 		if _, got, _ := strings.Cut(string(p.HTML), "<body>\n"); err != nil || got != c.want+"</body></html>\n" {

@@ -2,6 +2,7 @@ package document_test
 
 import (
 	"bytes"
+	"encoding/xml"
 	"strings"
 	"testing"
 	"time"
@@ -82,6 +83,28 @@ func FuzzXML(f *testing.F) {
 		for _, kind := range [...]string{document.DOCX, document.XLSX, document.PPTX, document.ODT, document.ODS} {
 			check(t, document.File{Type: kind, Body: zip})
 		}
+	})
+}
+
+// FuzzBook reads the package document and a chapter of a book directly.
+func FuzzBook(f *testing.F) {
+	f.Add(`<metadata><dc:title>t</dc:title><dc:language>en</dc:language></metadata><manifest><item id="a" href="a.xhtml"/></manifest><spine><itemref idref="a"/></spine>`,
+		`<html><body><h1>x</h1><p>a&nbsp;<a href="https://a.example/">b</a><br/><script>c</script></p></body></html>`)
+	f.Fuzz(func(t *testing.T, content, chapter string) {
+		check(t, document.File{Type: document.EPUB, Body: documenttest.Book(content, "OPS/a.xhtml", chapter, "META-INF/encryption.xml", chapter)})
+	})
+}
+
+// FuzzSheet reads numbers with formats.
+func FuzzSheet(f *testing.F) {
+	f.Add("yyyy-mm-dd hh:mm", "44197.5", false)
+	f.Add("[h]:mm:ss;@", "-1", true)
+	f.Add(`"day "0.00%`, "1e300", true)
+	f.Fuzz(func(t *testing.T, code, value string, from1904 bool) {
+		var text [2]bytes.Buffer
+		_ = xml.EscapeText(&text[0], []byte(code))
+		_ = xml.EscapeText(&text[1], []byte(value))
+		check(t, document.File{Type: document.XLSX, Body: sheet(text[0].String(), from1904, `<c s="1"><v>`+text[1].String()+`</v></c>`)})
 	})
 }
 

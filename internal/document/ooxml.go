@@ -42,6 +42,34 @@ func begun(w *writer, f File, want string) (p *parts, main string, rels map[stri
 	return p, main, rels, err
 }
 
+// readOffice reads a file of Office Open XML. Its parts decide which one it is, because servers
+// often have the wrong type.
+func readOffice(w *writer, f File) error {
+	p, err := openParts(f.Body)
+	if err != nil {
+		return err
+	}
+	kinds := []struct {
+		kind, main string
+		read       func(*writer, File) error
+	}{{DOCX, "word/document.xml", readWord}, {XLSX, "xl/workbook.xml", readSheets}, {PPTX, "ppt/presentation.xml", readSlides}}
+	read := kinds[0].read
+	for _, k := range kinds {
+		if k.kind == f.Type {
+			read = k.read
+		}
+	}
+	for _, k := range kinds {
+		if p.files[k.main] != nil {
+			if k.kind == f.Type {
+				return k.read(w, f)
+			}
+			read = k.read
+		}
+	}
+	return read(w, f)
+}
+
 func readWord(w *writer, f File) error {
 	p, main, rels, err := begun(w, f, "word/document.xml")
 	if err != nil {
@@ -50,17 +78,21 @@ func readWord(w *writer, f File) error {
 	if err := p.prose(w, main, rels); err != nil {
 		return err
 	}
-	for _, id := range sorted(rels) {
-		r := rels[id]
-		if r.external || r.kind != "footnotes" && r.kind != "endnotes" {
-			continue
-		}
-		more, err := p.relations(r.target)
-		if err != nil {
-			return err
-		}
-		if err := p.prose(w, r.target, more); err != nil && !errors.Is(err, errMissing) {
-			return err
+	read := map[string]bool{main: true}
+	for _, kind := range []string{"header", "footer", "footnotes", "endnotes", "comments"} {
+		for _, id := range sorted(rels) {
+			r := rels[id]
+			if r.external || r.kind != kind || read[r.target] {
+				continue
+			}
+			read[r.target] = true
+			more, err := p.relations(r.target)
+			if err != nil {
+				return err
+			}
+			if err := p.prose(w, r.target, more); err != nil && !errors.Is(err, errMissing) {
+				return err
+			}
 		}
 	}
 	return nil
@@ -78,7 +110,7 @@ type proseReader struct {
 	w        *writer
 	rels     map[string]related
 	in       string // the element whose text is needed
-	field    strings.Builder
+	fields   []field
 	linked   bool // a hyperlink is open
 	fallback int  // open elements with repeated text: for older programs, phonetic, moved
 }
@@ -103,8 +135,15 @@ func (r *proseReader) start(e xml.StartElement) error {
 		}
 	case "t", "instrText":
 		r.in = e.Name.Local
-	case "tab", "br", "cr", "tc":
+	case "tab", "ptab", "br", "cr", "tc":
 		r.w.gap()
+	case "fldChar":
+		r.fldChar(attribute(e, "fldCharType"))
+	case "fldSimple":
+		if u := fieldLink(attribute(e, "instr")); u != "" && r.fallback == 0 {
+			r.w.startLink(u)
+			r.linked = true
+		}
 	case "hyperlink":
 		r.link(attribute(e, "id"))
 		r.linked = true
@@ -131,7 +170,7 @@ func (r *proseReader) end(name string) error {
 		r.fallback = max(0, r.fallback-1)
 	case "t", "instrText":
 		r.in = ""
-	case "hyperlink":
+	case "hyperlink", "fldSimple":
 		r.w.endLink()
 		r.linked = false
 	case "r":
@@ -139,10 +178,6 @@ func (r *proseReader) end(name string) error {
 			r.w.endLink()
 		}
 	case "p":
-		if u := fieldLink(r.field.String()); u != "" {
-			r.w.startLink(u)
-		}
-		r.field.Reset()
 		r.w.end()
 	}
 	return nil
@@ -154,8 +189,8 @@ func (r *proseReader) text(s string) error {
 	case r.in == "t":
 		return r.w.say(s)
 	case r.in == "instrText":
-		if r.field.Len() < 8192 {
-			r.field.WriteString(s)
+		if n := len(r.fields); n > 0 && len(r.fields[n-1].code) < maxField {
+			r.fields[n-1].code += s
 		}
 	}
 	return nil
@@ -171,20 +206,6 @@ func headingOf(style string) int {
 		return int(n[0] - '0')
 	}
 	return 0
-}
-
-// fieldLink returns the address in a field: HYPERLINK "https://a.example/".
-func fieldLink(s string) string {
-	_, rest, ok := strings.Cut(s, "HYPERLINK")
-	if !ok {
-		return ""
-	}
-	_, rest, ok = strings.Cut(rest, `"`)
-	u, _, closed := strings.Cut(rest, `"`)
-	if !ok || !closed {
-		return ""
-	}
-	return u
 }
 
 func readSlides(w *writer, f File) error {
@@ -223,156 +244,6 @@ func readSlides(w *writer, f File) error {
 		}
 	}
 	return nil
-}
-
-// maxStrings is how many bytes of shared strings a table may have.
-const maxStrings = 64 << 20
-
-func readSheets(w *writer, f File) error {
-	p, main, rels, err := begun(w, f, "xl/workbook.xml")
-	if err != nil {
-		return err
-	}
-	shared, err := p.sharedStrings(rels)
-	if err != nil {
-		return err
-	}
-	type sheet struct{ name, part string }
-	var sheets []sheet
-	if err := p.walk(main, handlers{start: func(e xml.StartElement) error {
-		if e.Name.Local == "sheet" {
-			if r, ok := rels[relation(e)]; ok && !r.external {
-				sheets = append(sheets, sheet{attribute(e, "name"), r.target})
-			}
-		}
-		return nil
-	}}); err != nil {
-		return err
-	}
-	for i, s := range sheets {
-		if i >= w.lim.Pages {
-			return errFull
-		}
-		w.begin("h2")
-		if err := w.say(s.name); err != nil {
-			return err
-		}
-		w.end()
-		if err := p.sheet(w, s.part, shared); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// sharedStrings returns the texts of cells, to which sheets refer by number.
-func (p *parts) sharedStrings(rels map[string]related) ([]string, error) {
-	part := ""
-	for _, id := range sorted(rels) {
-		if r := rels[id]; r.kind == "sharedStrings" && !r.external {
-			part = r.target
-		}
-	}
-	if part == "" {
-		return nil, nil
-	}
-	var all []string
-	var one strings.Builder
-	total, in, phonetic := 0, false, false
-	err := p.walk(part, handlers{
-		start: func(e xml.StartElement) error {
-			switch e.Name.Local {
-			case "t":
-				in = true
-			case "rPh":
-				phonetic = true
-			}
-			return nil
-		},
-		end: func(name string) error {
-			switch name {
-			case "t":
-				in = false
-			case "rPh":
-				phonetic = false
-			case "si":
-				all = append(all, one.String())
-				one.Reset()
-			}
-			return nil
-		},
-		text: func(s string) error {
-			if in && !phonetic {
-				if total += len(s); total > maxStrings {
-					return ErrTooMuch
-				}
-				one.WriteString(s)
-			}
-			return nil
-		},
-	})
-	if errors.Is(err, errMissing) {
-		return nil, nil
-	}
-	return all, err
-}
-
-// sheet writes a line for each row, with its cells separated.
-func (p *parts) sheet(w *writer, part string, shared []string) error {
-	rels, err := p.relations(part)
-	if err != nil {
-		return err
-	}
-	var kind, in string
-	var value strings.Builder
-	err = p.walk(part, handlers{
-		start: func(e xml.StartElement) error {
-			switch e.Name.Local {
-			case "row":
-				w.begin("p")
-			case "c":
-				kind = attribute(e, "t")
-				value.Reset()
-			case "v", "t":
-				in = e.Name.Local
-			case "hyperlink":
-				if r, ok := rels[relation(e)]; ok && r.external {
-					w.startLink(r.target)
-					w.endLink()
-				}
-			}
-			return nil
-		},
-		end: func(name string) error {
-			switch name {
-			case "v", "t":
-				in = ""
-			case "row":
-				w.end()
-			case "c":
-				text := value.String()
-				if kind == "s" {
-					n, err := strconv.Atoi(strings.TrimSpace(text))
-					if text = ""; err == nil && n >= 0 && n < len(shared) {
-						text = shared[n]
-					}
-				}
-				w.gap()
-				return w.say(text)
-			}
-			return nil
-		},
-		text: func(s string) error {
-			if in != "" && value.Len() < 1<<20 {
-				value.WriteString(s)
-			}
-			return nil
-		},
-	})
-	if errors.Is(err, errMissing) {
-		return nil
-	}
-	return err
 }
 
 // sorted returns the keys of a map in order, because relations come in any order.

@@ -94,6 +94,9 @@ func (p *parts) walk(name string, h handlers) error {
 	return walkXML(r, h)
 }
 
+// errDeep means that the elements of a part are nested deeper than maxDepth.
+var errDeep = fmt.Errorf("%w: elements are nested too deep", ErrTooMuch)
+
 // handlers are the functions that walk calls; any may be nil.
 type handlers struct {
 	start func(e xml.StartElement) error
@@ -104,6 +107,7 @@ type handlers struct {
 func walkXML(r io.Reader, h handlers) error {
 	d := xml.NewDecoder(transform.NewReader(r, mark()))
 	d.Strict = false
+	d.Entity = xml.HTMLEntity
 	d.CharsetReader = charsetReader
 	depth := 0
 	for {
@@ -117,7 +121,7 @@ func walkXML(r io.Reader, h handlers) error {
 		switch t := t.(type) {
 		case xml.StartElement:
 			if depth++; depth > maxDepth {
-				return fmt.Errorf("%w: elements are nested %d deep", ErrTooMuch, depth)
+				return errDeep
 			}
 			if h.start != nil {
 				err = h.start(t)

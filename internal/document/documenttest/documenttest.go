@@ -90,6 +90,23 @@ func (s Content) PPTX() []byte {
 		"ppt/slides/_rels/slide1.xml.rels", fmt.Sprintf(ooxmlRels, rel("h1", "hyperlink", s.Link, true)))
 }
 
+// EPUB is a book of two chapters.
+func (s Content) EPUB() []byte {
+	chapter := func(body string) string {
+		return `<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><head><title>NOT</title><style>NOT</style></head><body>` + body + `</body></html>`
+	}
+	return Book(`<metadata xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>`+esc(s.Title)+`</dc:title><dc:language>en-GB</dc:language></metadata>`+
+		`<manifest><item id="b" href="b.xhtml"/><item id="a" href="text/a.xhtml"/></manifest><spine><itemref idref="a"/><itemref idref="b"/></spine>`,
+		"OPS/text/a.xhtml", chapter(`<h1>Head of `+esc(s.Title)+`</h1>`), "OPS/b.xhtml", chapter(`<p>`+esc(s.Text)+` <a href="`+esc(s.Link)+`">on</a> <a href="text/a.xhtml">back</a></p>`))
+}
+
+// Book is an EPUB with this content of its package document, OPS/content.opf, and these parts.
+func Book(content string, parts ...string) []byte {
+	return Zip(append([]string{"mimetype", "application/epub+zip",
+		"META-INF/container.xml", `<container><rootfiles><rootfile full-path="OPS/content.opf" media-type="application/oebps-package+xml"/></rootfiles></container>`,
+		"OPS/content.opf", `<package version="3.0">` + content + `</package>`}, parts...)...)
+}
+
 // ODT is a text document of OpenDocument.
 func (s Content) ODT() []byte {
 	return s.odf("text", `<office:text><text:h text:outline-level="1">Head of `+esc(s.Title)+`</text:h><text:p>`+esc(s.Text)+`<text:s/><text:a xlink:href="`+esc(s.Link)+`">on</text:a></text:p></office:text>`)

@@ -16,6 +16,7 @@ const (
 	docxType = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 	xlsxType = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 	odtType  = "application/vnd.oasis.opendocument.text"
+	epubType = "application/epub+zip"
 	rssType  = "application/rss+xml"
 	jsonType = "application/json"
 	csvType  = "text/csv"
@@ -25,5 +26,5 @@ var words = Content{Title: "Harmless", Text: "Once there was a harbour", Link: "
 
 // All returns the hostile documents.
 func All() []Hostile {
-	return slices.Concat(largePDFs(), brokenPDFs(), office(), feedsAndData())
+	return slices.Concat(largePDFs(), brokenPDFs(), office(), books(), feedsAndData())
 }

@@ -76,12 +76,17 @@ func (p *Pages) mayBeDocument(u canon.URL, kind string) bool {
 	switch {
 	case types&crawl.TypeFeed != 0 && slices.Contains(typesXML, kind):
 		return true
+	case types&crawl.TypeOffice != 0 && document.Old(kind, zipBegin) != "":
+		return true
 	case types&(crawl.TypePDF|crawl.TypeOffice) == 0 || !slices.Contains(typesUnknown, kind):
 		return false
 	}
 	// A PDF file is recognised by its signature alone, other documents by name and signature.
-	return document.ByName(u.Path(), []byte("%PDF-")) != "" || document.ByName(u.Path(), []byte("PK\x03\x04")) != ""
+	return document.ByName(u.Path(), []byte("%PDF-")) != "" || document.ByName(u.Path(), zipBegin) != ""
 }
+
+// zipBegin are the first bytes of a zip file.
+var zipBegin = []byte("PK\x03\x04")
 
 // documentType returns the media type of an answer by its first bytes, if its own says too little.
 func documentType(u canon.URL, kind string, first []byte) string {
@@ -94,6 +99,9 @@ func documentType(u canon.URL, kind string, first []byte) string {
 		if t := document.ByName(u.Path(), first); t != "" {
 			return t
 		}
+	}
+	if t := document.Old(kind, first); t != "" {
+		return t
 	}
 	return kind
 }

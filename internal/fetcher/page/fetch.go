@@ -67,7 +67,7 @@ func (f *fetched) want(status int, header http.Header) wire.Wanted {
 		return wire.Wanted{}
 	}
 	declared := answer.ContentType(header)
-	f.kind = answer.MediaType(declared)
+	f.kind = document.Canonical(answer.MediaType(declared))
 	f.sign = metaDocument(u, f.kind, declared == "")
 	switch {
 	case f.sign == metaAlways:

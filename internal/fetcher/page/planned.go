@@ -24,7 +24,7 @@ func (p *Pages) Planned(u *crawl.VisitURL) crawl.Result {
 // may use another type.
 var typesByName = map[string]string{
 	".pdf": document.PDF, ".docx": document.DOCX, ".xlsx": document.XLSX, ".pptx": document.PPTX, ".odt": document.ODT, ".ods": document.ODS,
-	".odp": document.ODP, ".csv": document.CSV, ".tsv": document.TSV, ".json": document.JSON, ".rss": document.RSS, ".atom": document.Atom,
+	".odp": document.ODP, ".epub": document.EPUB, ".csv": document.CSV, ".tsv": document.TSV, ".json": document.JSON, ".rss": document.RSS, ".atom": document.Atom,
 	".doc": "application/msword", ".xls": "application/vnd.ms-excel", ".ppt": "application/vnd.ms-powerpoint",
 	".md": answer.Markdown, ".txt": answer.Text,
 	".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp", ".svg": "image/svg+xml",
