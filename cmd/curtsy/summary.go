@@ -61,6 +61,12 @@ func summarize(w io.Writer, end ending) {
 	if n := st.Queued + st.InFlight; n > 0 && end.why != nil {
 		fmt.Fprintf(w, "%s %s queued because %s\n", term.Count(n, "URL"), map[bool]string{true: "stays", false: "stay"}[n == 1], end.because())
 	}
+	if st.PagesTrouble != "" && end.why != nil {
+		fmt.Fprintf(w, "not all pages are stored: %s; they wait in the queue, and are stored when the crawl continues\n", term.Clean(st.PagesTrouble))
+	}
+	if st.Trouble != "" && end.why != nil {
+		fmt.Fprintf(w, "paused at the end: %s\n", term.Clean(st.Trouble))
+	}
 	look.PrintPostponed(w, st)
 	look.PrintPaused(w, st)
 	printMissed(w, end)

@@ -49,12 +49,15 @@ func TestEndings(t *testing.T) {
 		code int
 		want []string
 	}{
-		"done":      {ending{status: stored, spec: crawl.Spec{Search: true}}, 0, []string{"done: 2 pages stored", "curtsy search"}},
-		"finished":  {ending{first: stored, status: stored, spec: crawl.Spec{Scope: "host"}}, 0, []string{"this crawl is finished", "--scope domain", "curtsy pages"}},
-		"domain":    {ending{first: stored, status: stored, spec: crawl.Spec{Scope: "domain"}}, 0, []string{"to add to it"}},
-		"limit":     {ending{status: crawl.Status{Limit: "max-bytes", Queued: 1}, why: errLimit, spec: crawl.Spec{MaxBytes: 1 << 20}}, 3, []string{"ended by --max-bytes: ", "1 URL stays queued because --max-bytes is reached", "curtsy crawl --max-bytes 2MiB --dir 'my crawl'"}},
-		"archive":   {ending{status: stored, spec: crawl.Spec{WARC: "/srv/my warc"}}, 0, []string{"to list it:    curtsy pages --dir 'my crawl'", "what failed:   curtsy log --class failed --dir 'my crawl'", "archive:       curtsy archive list '/srv/my warc'"}},
-		"a failure": {ending{status: stored, failed: "http://a.test/?x=1&y"}, 0, []string{"why it failed: curtsy explain 'http://a.test/?x=1&y' --dir 'my crawl'", "to export it:  curtsy export pages --format markdown --dir 'my crawl'"}},
+		"done":     {ending{status: stored, spec: crawl.Spec{Search: true}}, 0, []string{"done: 2 pages stored", "curtsy search"}},
+		"finished": {ending{first: stored, status: stored, spec: crawl.Spec{Scope: "host"}}, 0, []string{"this crawl is finished", "--scope domain", "curtsy pages"}},
+		"domain":   {ending{first: stored, status: stored, spec: crawl.Spec{Scope: "domain"}}, 0, []string{"to add to it"}},
+		"limit":    {ending{status: crawl.Status{Limit: "max-bytes", Queued: 1}, why: errLimit, spec: crawl.Spec{MaxBytes: 1 << 20}}, 3, []string{"ended by --max-bytes: ", "1 URL stays queued because --max-bytes is reached", "curtsy crawl --max-bytes 2MiB --dir 'my crawl'"}},
+		"pages wait": {ending{status: crawl.Status{Limit: "max-time", Queued: 1, PagesTrouble: "the archive cannot be written:\x1b[2J no space left"}, why: errLimit}, 3,
+			[]string{"ended by --max-time: ", "not all pages are stored: the archive cannot be written:[2J no space left; they wait in the queue, and are stored when the crawl continues\n"}},
+		"paused by itself": {ending{status: crawl.Status{Trouble: "the disk is full"}, why: context.Canceled}, 130, []string{"paused at the end: the disk is full\n"}},
+		"archive":          {ending{status: stored, spec: crawl.Spec{WARC: "/srv/my warc"}}, 0, []string{"to list it:    curtsy pages --dir 'my crawl'", "what failed:   curtsy log --class failed --dir 'my crawl'", "archive:       curtsy archive list '/srv/my warc'"}},
+		"a failure":        {ending{status: stored, failed: "http://a.test/?x=1&y"}, 0, []string{"why it failed: curtsy explain 'http://a.test/?x=1&y' --dir 'my crawl'", "to export it:  curtsy export pages --format markdown --dir 'my crawl'"}},
 		"reasons": {ending{status: crawl.Status{Discovered: 9, Stored: 1, Redirected: 2, Refused: 4, Failed: 2, ByReason: map[string]int64{"redirect": 2, "robots": 3, "mirror": 1, "timeout": 2}}, refused: "http://a.test/x"}, 0,
 			[]string{"failed, by reason:\n  timeout             2  no answer in time\nrefused, by reason:\n  robots              3  its robots.txt forbids it\n  mirror              1  stored", "curtsy log --class failed"}},
 		"refusals": {ending{status: crawl.Status{Discovered: 9, Stored: 1, Refused: 8}, refused: "http://a.test/x"}, 0, []string{"why refused:   curtsy explain http://a.test/x --dir"}},
@@ -85,6 +88,15 @@ func TestEndings(t *testing.T) {
 				t.Errorf("%s: summary lacks %q:\n%s", name, w, out.String())
 			}
 		}
+	}
+}
+
+// The final counts come from shards whose indexers have stopped. Why pages wait is known from
+// before.
+func TestEndedKeepsTrouble(t *testing.T) {
+	w := watcher{end: ending{status: crawl.Status{Discovered: 2, Limit: "max-pages", PagesTrouble: "the archive is full", Trouble: "so is the disk"}, why: errLimit}}
+	if st := w.ended(crawl.Status{Discovered: 3, Stored: 1}).status; st.Stored != 1 || st.Limit != "max-pages" || st.PagesTrouble != "the archive is full" || st.Trouble != "so is the disk" {
+		t.Errorf("%+v", st)
 	}
 }
 

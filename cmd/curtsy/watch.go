@@ -246,6 +246,9 @@ func (w *watcher) nobodyAnswers(ctx context.Context, st crawl.Status) (bool, err
 func (w *watcher) ended(last crawl.Status) ending {
 	if last.Discovered >= w.end.status.Discovered && last.Discovered > 0 {
 		last.Limit = w.end.status.Limit
+		// Only the indexers and the shards knew this, which have stopped.
+		last.PagesTrouble = cmp.Or(last.PagesTrouble, w.end.status.PagesTrouble)
+		last.Trouble = cmp.Or(last.Trouble, w.end.status.Trouble)
 		w.end.status = last
 	}
 	w.end.status.State = "done"
