@@ -372,6 +372,10 @@ func TestRemarks(t *testing.T) {
 		{name: "nothing", h: serve(200, nil, asCSV), reason: "it is empty (0 bytes)", body: nil},
 		{name: "nothing for 99", h: serve(200, nil, asCSV), about: crawl.DatasetFile{Bytes: n(99)}, reason: "it has 0 bytes, not 99", body: nil},
 		{name: "nothing for nothing", h: serve(200, nil, asCSV), about: crawl.DatasetFile{Bytes: n(0)}, body: nil},
+		{name: "8 bytes for about 16", h: serve(200, csv, asCSV), about: crawl.DatasetFile{BytesAbout: n(16)}, body: csv},
+		{name: "8 bytes for about 18", h: serve(200, csv, asCSV), about: crawl.DatasetFile{BytesAbout: n(18)}, reason: "not about 18 as announced", body: csv},
+		{name: "8 bytes for about 4", h: serve(200, csv, asCSV), about: crawl.DatasetFile{BytesAbout: n(4)}, body: csv},
+		{name: "8 bytes for about 3", h: serve(200, csv, asCSV), about: crawl.DatasetFile{BytesAbout: n(3)}, reason: "not about 3 as announced", body: csv},
 		{name: "a page of another size", h: serve(200, login, html), about: crawl.DatasetFile{Bytes: n(99)}, reason: "not 99 as announced; an HTML page came", body: login},
 		{name: "204", h: serve(204, nil), outcome: Failed, reason: "HTTP 204"},
 	} {
@@ -557,6 +561,38 @@ func TestNamesOfServersCollide(t *testing.T) {
 		}
 		if got := strings.Join(names, " "); got != "Rain.csv rain-2.CSV rain-3.csv räin.csv räin-2.csv rain.csv.part_ _datapackage.json" {
 			t.Errorf("named %s", got)
+		}
+	})
+}
+
+// What is still to come of several datasets is known from the beginning: sizes of the catalogue,
+// until the server has others, and the number of the other files.
+func TestProgressOverAllFiles(t *testing.T) {
+	simnet.Test(t, func(t *testing.T) {
+		body := bytesOf(2500)
+		s := newSite(t, content(`"1"`, body))
+		opt := options(t, s, t.TempDir())
+		opt.Hosts = 1
+		var seen []string
+		opt.Progress = func(p Progress) {
+			if text := fmt.Sprintf("%d/%d: %d and %d", p.Over, p.Files, p.Left, p.Unknown); len(seen) == 0 || seen[len(seen)-1] != text {
+				seen = append(seen, text)
+			}
+		}
+		exact, about := int64(2400), int64(9000)
+		one, two := datasetOf("http://d.example/a.csv", "http://d.example/b.csv"), datasetOf("http://d.example/c.csv")
+		one.Files[0].Bytes, two.Files[0].BytesAbout, two.ID = &exact, &about, "d2"
+		files, _ := Plan([]crawl.DatasetInfo{one, two})
+		if o := Look(files); o.Bytes != 11400 || o.Unknown != 1 {
+			t.Errorf("before: %+v", o)
+		}
+		if _, err := GetFolders(t.Context(), files, opt); err != nil {
+			t.Fatal(err)
+		}
+		want := "0/3: 11400 and 1, 0/3: 10500 and 1, 0/3: 9500 and 1, 0/3: 9000 and 1, 1/3: 9000 and 1, 1/3: 10500 and 0, 1/3: 9500 and 0, 1/3: 9000 and 0, 2/3: 9000 and 0, " +
+			"2/3: 1500 and 0, 2/3: 500 and 0, 2/3: 0 and 0, 3/3: 0 and 0"
+		if got := strings.Join(seen, ", "); got != want {
+			t.Errorf("%s,\nwant %s", got, want)
 		}
 	})
 }

@@ -248,7 +248,7 @@ func TestGetInPieces(t *testing.T) {
 		if len(res) != 2 || res[0] != (Result{"d1", d.URLs[0], "rain of may.csv", 2500, sumOf(body), Done, "", ""}) || res[1].Path != "rain of may-2.csv" || res[1].Outcome != Done {
 			t.Fatalf("%+v", res)
 		}
-		if last.Files != 2 || last.Over != 2 || last.Bytes != 5000 {
+		if last.Files != 2 || last.Over != 2 || last.Bytes != 5000 || last.Left != 0 || last.Unknown != 0 {
 			t.Errorf("progress %+v", last)
 		}
 		if got, want := rangesOf(s.take()), `0-999 1000-1999?"v1" 2000-2999?"v1" 0-999 1000-1999?"v1" 2000-2999?"v1"`; got != want {

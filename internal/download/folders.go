@@ -27,7 +27,7 @@ func GetFolders(ctx context.Context, files []File, opt Options) ([]Result, error
 			sets = append(sets, []File{f})
 		}
 	}
-	progress := newTally(len(files), opt.Progress)
+	progress := newTally(sets, opt.Progress)
 	results := make([][]Result, len(sets))
 	folders, err := foldersIn(opt.Dir)
 	if err != nil {

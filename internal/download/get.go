@@ -69,6 +69,11 @@ type Progress struct {
 	Name  string
 	Have  int64 // bytes of the file Name
 	Of    int64 // its length; -1: not known
+
+	// Left is how many bytes are still to come of the files whose size is known, at least about:
+	// from the server, else from the catalogue.
+	Left    int64
+	Unknown int // files that are not over, without such a size
 }
 
 func (o Options) withDefaults() Options {
@@ -89,6 +94,7 @@ type job struct {
 
 	mu    sync.Mutex // guards what follows
 	state Progress
+	left  map[*File]int64 // part of state.Left; a file without a size is missing
 }
 
 // Get fetches files into a directory and returns their results, in the same order. It continues
@@ -118,7 +124,10 @@ func (b *manifestLog) get(ctx context.Context, files []File, opt Options) ([]Res
 	if err != nil {
 		return nil, err
 	}
-	j := &job{opt: opt, manifest: b, total: cmp.Or(opt.total, new(atomic.Int64)), state: Progress{Files: len(files)}}
+	j := &job{opt: opt, manifest: b, total: cmp.Or(opt.total, new(atomic.Int64)), state: Progress{Files: len(files), Unknown: len(files)}, left: map[*File]int64{}}
+	for i := range files {
+		j.expect(&files[i], 0, -1)
+	}
 	results := make([]Result, len(files))
 	queues := map[canon.Host][]int{}
 	var hosts []canon.Host
@@ -139,7 +148,7 @@ func (b *manifestLog) get(ctx context.Context, files []File, opt Options) ([]Res
 					return fmt.Errorf("%s: %w", files[i].URL, err)
 				}
 				results[i] = r
-				j.over()
+				j.over(&files[i])
 			}
 			return nil
 		})
@@ -295,8 +304,27 @@ func (j *job) wrote(t *transfer, n int64) {
 	defer j.mu.Unlock()
 	t.reserved -= n
 	j.state.Bytes += n
-	j.state.Name, j.state.Have, j.state.Of = t.file.Name, t.p.n, t.p.st.Length
+	j.state.Name, j.state.Have, j.state.Of = cmp.Or(t.file.Name, lastSegment(string(t.file.URL))), t.p.n, t.p.st.Length
+	j.expect(t.file, t.p.n, t.p.st.Length)
 	j.tell()
+}
+
+// expect enters how much of a file is still to come; of is its length, or -1.
+func (j *job) expect(f *File, have, of int64) {
+	for _, announced := range []*int64{f.About.Bytes, f.About.BytesAbout} {
+		if of < 0 && announced != nil {
+			of = *announced
+		}
+	}
+	if of < 0 {
+		return
+	}
+	before, known := j.left[f]
+	if !known {
+		j.state.Unknown--
+	}
+	j.left[f] = max(of-have, 0)
+	j.state.Left += j.left[f] - before
 }
 
 // release releases the bytes that were reserved for a file and not needed.
@@ -306,10 +334,11 @@ func (j *job) release(t *transfer) {
 	j.total.Add(-t.reserved)
 }
 
-func (j *job) over() {
+func (j *job) over(f *File) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.state.Over++
+	j.expect(f, 0, 0)
 	j.tell()
 }
 

@@ -46,6 +46,12 @@ type Result struct {
 	Remark string `json:"remark,omitempty"`
 }
 
+// Aside reports whether the file was stored beside its name, because it has another digest than the
+// announced one.
+func (r *Result) Aside() bool {
+	return r.Outcome == Failed && strings.HasSuffix(r.Path, mismatchSuffix)
+}
+
 // Plan lists the files of datasets, each URL once, and the datasets that have no file to fetch,
 // with the reason. Directories are not files: if a data.txt names the files in a directory, these
 // are listed instead.
@@ -93,7 +99,7 @@ func unwanted(d *crawl.DatasetInfo) string {
 // Outlook is what is known about a download before it begins.
 type Outlook struct {
 	Datasets, Files int
-	Bytes           int64          // of the files whose size a document states
+	Bytes           int64          // of the files whose size a document states, at least about
 	Unknown         int            // files without a stated size
 	Formats         map[string]int // by media type, or a replacement for it
 }
@@ -109,8 +115,8 @@ func Look(files []File) Outlook {
 			o.Datasets++
 		}
 		o.Files++
-		if f.About.Bytes != nil {
-			o.Bytes += *f.About.Bytes
+		if size := cmp.Or(f.About.Bytes, f.About.BytesAbout); size != nil {
+			o.Bytes += *size
 		} else {
 			o.Unknown++
 		}

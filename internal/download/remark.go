@@ -31,6 +31,8 @@ func (t *transfer) remark() (string, error) {
 	switch {
 	case about.Bytes != nil && *about.Bytes != p.n:
 		all = append(all, fmt.Sprintf("it has %d bytes, not %d as announced", p.n, *about.Bytes))
+	case about.BytesAbout != nil && (p.n < *about.BytesAbout/2 || p.n/2 > *about.BytesAbout):
+		all = append(all, fmt.Sprintf("it has %d bytes, not about %d as announced", p.n, *about.BytesAbout))
 	case p.n == 0 && about.Bytes == nil:
 		all = append(all, "it is empty (0 bytes)")
 	}

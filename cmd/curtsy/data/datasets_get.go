@@ -358,10 +358,17 @@ func closedBy(l *asker.Crawl) func(context.Context, canon.URL) (why string, err 
 // finish prints the result.
 func (g *getting) finish(results []download.Result, err error) error {
 	count, size := map[download.Outcome]int{}, int64(0)
+	var aside, doubtful []string
 	t := term.NewTable(g.a.Stdout, "OUTCOME", "SIZE", "FILE", "URL", "WHY")
 	for _, r := range results {
 		if count[r.Outcome]++; r.Outcome == download.Done || r.Outcome == download.Had {
 			size += r.Bytes
+		}
+		if r.Aside() {
+			aside = append(aside, r.Path)
+		}
+		if r.Remark != "" {
+			doubtful = append(doubtful, r.Path)
 		}
 		if g.json {
 			if err := g.a.PrintJSON(r); err != nil {
@@ -369,7 +376,7 @@ func (g *getting) finish(results []download.Result, err error) error {
 			}
 			continue
 		}
-		if err := t.Row(string(r.Outcome), term.SizeText(r.Bytes), r.Path, r.URL, r.Reason); err != nil {
+		if err := t.Row(string(r.Outcome), term.SizeText(r.Bytes), r.Path, r.URL, cmp.Or(r.Reason, r.Remark)); err != nil {
 			return err
 		}
 	}
@@ -391,6 +398,12 @@ func (g *getting) finish(results []download.Result, err error) error {
 		}
 	}
 	fmt.Fprintf(g.a.Stderr, "%s; %s in %s; to check the files: curtsy datasets verify %s\n", strings.Join(all, ", "), term.SizeText(size), g.out, webtext.ShellWord(g.out))
+	if len(aside) > 0 {
+		fmt.Fprintf(g.a.Stderr, "%s with another digest than the announced one: %s\n", term.Count(int64(len(aside)), "file"), g.where(aside))
+	}
+	if len(doubtful) > 0 {
+		fmt.Fprintf(g.a.Stderr, "%s that may not be what was announced: %s\n", term.Count(int64(len(doubtful)), "file"), g.where(doubtful))
+	}
 	switch {
 	case count[download.Refused]+count[download.Failed] > 0:
 		return app.Exit(app.ExitFailed, nil)
@@ -398,4 +411,18 @@ func (g *getting) finish(results []download.Result, err error) error {
 		return app.Exit(app.ExitLimit, nil)
 	}
 	return nil
+}
+
+// where lists the paths of some files in the directory.
+func (g *getting) where(paths []string) string {
+	const most = 3
+	var all []string
+	for _, p := range paths[:min(len(paths), most)] {
+		all = append(all, webtext.ShellWord(filepath.Join(g.out, p)))
+	}
+	text := strings.Join(all, ", ")
+	if more := len(paths) - most; more > 0 {
+		text += fmt.Sprintf(", and %d more", more)
+	}
+	return text
 }

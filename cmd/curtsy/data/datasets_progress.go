@@ -3,6 +3,7 @@ package data
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/curtsy/curtsy/cmd/curtsy/internal/term"
@@ -50,5 +51,38 @@ func downloadText(p download.Progress, perSecond float64) string {
 	if p.Of >= 0 {
 		have += " of " + term.SizeText(p.Of)
 	}
-	return fmt.Sprintf("%s: %s · %d of %d files · %s/s", term.Short(term.Clean(p.Name), 30), have, p.Over, p.Files, term.SizeText(int64(perSecond)))
+	return fmt.Sprintf("%s: %s · %d of %d files · %s/s%s", term.Short(term.Clean(p.Name), 20), have, p.Over, p.Files, term.SizeText(int64(perSecond)), leftText(p, perSecond))
+}
+
+// leftText is what is still to come, and how long that takes at this rate. Files of unknown size
+// are counted, because nobody knows how long they take.
+func leftText(p download.Progress, perSecond float64) string {
+	var left []string
+	if p.Left > 0 {
+		left = append(left, term.SizeText(p.Left))
+	}
+	if p.Unknown > 0 {
+		left = append(left, term.Count(int64(p.Unknown), "file"))
+	}
+	if len(left) == 0 {
+		return ""
+	}
+	text := " · " + strings.Join(left, " and ") + " left"
+	if p.Left > 0 && perSecond >= 1 {
+		text += ", " + durationText(float64(p.Left)/perSecond)
+	}
+	return text
+}
+
+// durationText is a time in seconds, as exact as a forecast can be.
+func durationText(seconds float64) string {
+	switch {
+	case seconds < 60:
+		return fmt.Sprintf("%.0f s", max(seconds, 1))
+	case seconds < 60*60:
+		return fmt.Sprintf("%.0f min", seconds/60)
+	case seconds < 48*60*60:
+		return fmt.Sprintf("%.0f h", seconds/3600)
+	}
+	return fmt.Sprintf("%.0f days", min(seconds/86400, 999))
 }

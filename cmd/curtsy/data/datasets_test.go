@@ -106,6 +106,20 @@ func TestDownloadText(t *testing.T) {
 	if got := downloadText(p, 3<<20); got != "rain[2J of may.csv: 12 MiB of 40 MiB · 1 of 3 files · 3.0 MiB/s" {
 		t.Errorf("%q", got)
 	}
+	for _, c := range []struct {
+		left    int64
+		unknown int
+		rate    float64
+		want    string
+	}{
+		{6 << 30, 0, 3 << 20, " · 6.0 GiB left, 34 min"}, {6 << 30, 12, 3 << 20, " · 6.0 GiB and 12 files left, 34 min"}, {0, 1, 3 << 20, " · 1 file left"},
+		{10 << 20, 0, 0, " · 10 MiB left"}, {1, 0, 3 << 20, " · 1 B left, 1 s"}, {59, 0, 1, " · 59 B left, 59 s"}, {7200, 0, 1, " · 7.0 KiB left, 2 h"},
+		{1 << 62, 0, 1, " · 4.0 EiB left, 999 days"}, {86400 * 3, 0, 1, " · 253 KiB left, 3 days"}, {0, 0, 1, ""},
+	} {
+		if got := leftText(download.Progress{Left: c.left, Unknown: c.unknown}, c.rate); got != c.want {
+			t.Errorf("%d bytes and %d files at %.0f B/s: %q, want %q", c.left, c.unknown, c.rate, got, c.want)
+		}
+	}
 	p.Of, p.Name = -1, strings.Repeat("x", 200)
 	if got := downloadText(p, 0); len([]rune(got)) > 80 || !strings.Contains(got, "…: 12 MiB · ") {
 		t.Errorf("%q", got)
