@@ -321,10 +321,13 @@ func (t *transfer) took(got visit.Download, err error) error {
 	case t.p.n == t.p.st.Length:
 		t.whole = true
 	}
+	if t.whole {
+		return nil // it is saved with the mark that it is complete
+	}
 	if err := t.p.save(); err != nil {
 		return err
 	}
-	if !t.whole && t.p.n-t.asked.from < t.j.opt.tiny() {
+	if t.p.n-t.asked.from < t.j.opt.tiny() {
 		return &later{"the server sends tiny ranges"}
 	}
 	return nil
