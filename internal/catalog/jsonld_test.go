@@ -180,17 +180,6 @@ func TestLicensesOfAList(t *testing.T) {
 	}
 }
 
-func TestDOI(t *testing.T) {
-	for in, want := range map[string]string{
-		"10.1234/AB.c": "https://doi.org/10.1234/ab.c", " doi:10.1234/x": "https://doi.org/10.1234/x", "http://dx.doi.org/10.1234/x": "https://doi.org/10.1234/x",
-		"DOI: 10.1234/x": "https://doi.org/10.1234/x", "10.1234": "", "https://d.example/10.1234/x": "", "10.1/x": "", "10.1234/a b": "",
-	} {
-		if got := DOI(in); got != want {
-			t.Errorf("DOI(%q) = %q, want %q", in, got, want)
-		}
-	}
-}
-
 func FuzzReadJSON(f *testing.F) {
 	f.Add([]byte(`{"@type":"Dataset","name":"x","distribution":{"contentUrl":"y"}}`))
 	f.Add([]byte(`{"dataset":[{"title":"x","keyword":"a,b"}]}`))

@@ -3,7 +3,6 @@ package catalog
 import (
 	"cmp"
 	"encoding/json"
-	"net/url"
 	"slices"
 	"strings"
 )
@@ -41,23 +40,6 @@ func identifiersIn(r *jsonReader, v any) (all []string) {
 		}
 	}
 	return append(all, r.text(v))
-}
-
-// DOI returns the address of a DOI in its canonical spelling, or "" if s is not a DOI.
-func DOI(s string) string {
-	s = strings.TrimSpace(s)
-	lower := strings.ToLower(s)
-	for _, prefix := range []string{"https://doi.org/", "http://doi.org/", "https://dx.doi.org/", "http://dx.doi.org/", "doi:"} {
-		lower = strings.TrimSpace(strings.TrimPrefix(lower, prefix))
-	}
-	if !strings.HasPrefix(lower, "10.") {
-		return ""
-	}
-	prefix, suffix, ok := strings.Cut(lower, "/")
-	if !ok || len(prefix) < 7 || suffix == "" || strings.ContainsAny(lower, " \t\"<>") {
-		return ""
-	}
-	return "https://doi.org/" + lower
 }
 
 // link returns the first address in v, resolved, or "" if v contains no http(s) URL.
@@ -98,21 +80,6 @@ func (r *jsonReader) linksUpTo(v any, n int) (out []string) {
 		}
 	}
 	return out[:min(n, len(out))]
-}
-
-// resolve resolves ref against base and removes the fragment. It returns "" if the result is not an
-// http(s) URL.
-func resolve(base *url.URL, ref string) string {
-	ref = strings.TrimSpace(ref)
-	if ref == "" || len(ref) > 2048 {
-		return ""
-	}
-	u, err := base.Parse(strings.ReplaceAll(ref, " ", "%20"))
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
-		return ""
-	}
-	u.Fragment, u.RawFragment = "", ""
-	return u.String()
 }
 
 // license returns the licence in v: whichever of its address and its name stands for a known
