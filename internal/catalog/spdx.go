@@ -1,192 +1,347 @@
 package catalog
 
 import (
-	"maps"
+	_ "embed"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 )
 
+// maxLicense is how long the name of a licence may be, in bytes. A longer text is not a name.
+const maxLicense = 256
+
 // SPDX returns the SPDX identifier of the licence that a text names by that identifier, by the
-// licence's own address or by its full name. It returns "" if the licence is unknown or its name
-// leaves the version open.
+// licence's own address, by its name, or by a name that a catalogue defines for it. It returns ""
+// if the licence is unknown, or if its name leaves open which of several versions is meant.
 func SPDX(license string) string {
-	s := strings.ToLower(strings.Join(strings.Fields(license), " "))
-	if s == "" {
+	s := strings.TrimSpace(license)
+	if s == "" || len(s) > maxLicense || strings.ContainsAny(s, ";|\n") {
 		return ""
 	}
-	if strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://") {
+	if isLicenseAddress(s) {
 		return spdxByURL(s)
 	}
-	if id := spdxIDs[s]; id != "" {
+	if id := spdxByName(s); id != "" {
 		return id
 	}
-	if id := spdxNames[s]; id != "" {
-		return id
+	// "Creative Commons Attribution 4.0 International (CC BY 4.0)"
+	before, inside, ok := strings.Cut(strings.TrimSuffix(s, ")"), "(")
+	if ok && strings.HasSuffix(s, ")") {
+		if id := spdxByName(before); id != "" && id == spdxByName(inside) {
+			return id
+		}
 	}
-	return creativeCommons(s)
+	return ""
 }
 
-// spdxByURL recognises the licences' own addresses, and the sites that list licences by identifier.
+// isLicenseAddress reports whether a text is an address, also without a scheme.
+func isLicenseAddress(s string) bool {
+	if strings.Contains(s, "://") {
+		return !strings.ContainsAny(s, " \t")
+	}
+	host, _, ok := strings.Cut(s, "/")
+	return ok && strings.Contains(host, ".") && !strings.ContainsAny(s, " \t") && !strings.ContainsAny(host, "0123456789")
+}
+
+// spdxByName looks a name up, as it is and without the word license at its end.
+func spdxByName(s string) string {
+	name := plainLicense(s)
+	if id := spdxNames[name]; id != "" {
+		return id
+	}
+	if id := spdxNames[strings.TrimSuffix(name, " license")]; id != "" {
+		return id
+	}
+	return creativeCommons(name)
+}
+
+// plainLicense returns the words of a licence's name in one spelling: in lower case, "licence" as
+// "license", versions with a dot, without punctuation and the words "the" and "version".
+func plainLicense(s string) string {
+	s = dashedVersion.ReplaceAllString(strings.ToLower(s), "$1$2.$3$4")
+	var out []string
+	for _, w := range strings.FieldsFunc(s, func(r rune) bool {
+		return r <= ' ' || strings.ContainsRune("-_/,:()[]\"'’&–—\u00a0", r)
+	}) {
+		w = strings.TrimRight(w, ".")
+		switch {
+		case w == "" || w == "the" || w == "version" || w == "ver" || w == "v" || w == "and":
+			continue
+		case w == "licence" || w == "licenses" || w == "licences" || w == "lizenz":
+			w = "license"
+		case isVersion(strings.TrimPrefix(w, "v")):
+			w = strings.TrimPrefix(w, "v")
+			if plus := strings.HasSuffix(w, "+"); !strings.Contains(w, ".") {
+				if w = strings.TrimSuffix(w, "+") + ".0"; plus {
+					w += "+"
+				}
+			}
+		}
+		out = append(out, w)
+	}
+	return strings.Join(out, " ")
+}
+
+// dashedVersion finds 2-0 and 1_2.
+var dashedVersion = regexp.MustCompile(`(^|[^a-z0-9.])([0-9])[-_]([0-9])($|[^0-9.])`)
+
+// isVersion reports whether a word is a number with at most one dot, a plus may follow.
+func isVersion(w string) bool {
+	w = strings.TrimSuffix(w, "+")
+	return w != "" && strings.Trim(w, "0123456789.") == "" && w[0] != '.' && strings.Count(w, ".") <= 1
+}
+
+// spdxByURL recognises the licences' own addresses, and the sites that list licences by name.
 func spdxByURL(s string) string {
-	u, err := url.Parse(s)
-	if err != nil {
+	if !strings.Contains(s, "://") {
+		s = "https://" + s
+	}
+	u, err := url.Parse(strings.ToLower(s))
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
 		return ""
 	}
-	host := strings.TrimPrefix(u.Host, "www.")
+	host := strings.TrimPrefix(strings.TrimPrefix(u.Hostname(), "www."), "licenses.")
 	path := strings.Trim(u.Path, "/")
+	parts := strings.Split(path, "/")
+	last := withoutExtension(parts[len(parts)-1])
 	switch host {
-	case "creativecommons.org":
-		return ccByPath(strings.Split(path, "/"))
-	case "spdx.org":
-		if id, ok := strings.CutPrefix(path, "licenses/"); ok {
-			return spdxIDs[strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(id, ".html"), ".json"), ".txt")]
+	case "creativecommons.org", "i.creativecommons.org":
+		return ccByPath(parts)
+	case "opendatacommons.org": // each of its licences has one version
+		if len(parts) >= 2 && parts[0] == "licenses" {
+			return map[string]string{"odbl": "ODbL-1.0", "by": "ODC-By-1.0", "pddl": "PDDL-1.0"}[parts[1]]
 		}
-	case "choosealicense.com":
-		if id, ok := strings.CutPrefix(path, "licenses/"); ok {
-			return spdxIDs[id] // gpl-3.0 leaves open whether later versions are included
-		}
-	case "opensource.org":
-		for _, prefix := range []string{"licenses/", "license/"} {
-			if id, ok := strings.CutPrefix(path, prefix); ok {
-				return spdxIDs[strings.TrimSuffix(id, ".php")]
+	case "spdx.org", "choosealicense.com", "opensource.org", "opendefinition.org":
+		if len(parts) == 2 && strings.HasPrefix(parts[0], "license") {
+			if id := spdxIDs[last]; id != "" && host == "spdx.org" {
+				return id
 			}
+			return spdxByName(last)
+		}
+	case "gnu.org":
+		if strings.HasPrefix(path, "licenses/") {
+			return spdxNames[plainLicense(last)]
+		}
+	case "govdata.de":
+		return spdxNames[plainLicense(path)]
+	case "dcat-ap.de":
+		if name, ok := strings.CutPrefix(path, "def/licenses/"); ok {
+			return spdxByName(name)
+		}
+	case "publications.europa.eu":
+		if name, ok := strings.CutPrefix(path, "resource/authority/licence/"); ok {
+			return spdxByName(name)
+		}
+	case "nationalarchives.gov.uk":
+		if version, ok := strings.CutPrefix(path, "doc/open-government-licence/version/"); ok {
+			return spdxNames["open government license "+version[:min(1, len(version))]+".0"]
 		}
 	}
 	return spdxURLs[host+"/"+path]
 }
 
-// ccByPath reads licenses/by/4.0[/deed…|legalcode…] and publicdomain/zero/1.0. Ported licences
-// (…/3.0/de) differ from the unported ones. SPDX has identifiers for few of them, and no other is
-// made up.
+// withoutExtension removes the extensions of a file, but not a version.
+func withoutExtension(name string) string {
+	for _, ext := range []string{".html", ".htm", ".json", ".jsonld", ".txt", ".php", ".en", ".md"} {
+		name = strings.TrimSuffix(name, ext)
+	}
+	return strings.TrimSuffix(name, ".en") // .en.html
+}
+
+// ccByPath reads licenses/by/4.0[/deed…|legalcode…] and publicdomain/zero/1.0, and l/by/4.0 and
+// p/zero/1.0 of the buttons. Ported licences (…/3.0/de) differ from the unported ones. SPDX has
+// identifiers for few of them, and no other is made up.
 func ccByPath(part []string) string {
 	if len(part) < 3 {
 		return ""
 	}
+	kind, name, version := part[0], part[1], part[2]
 	for _, rest := range part[3:] {
-		if !strings.HasPrefix(rest, "deed") && !strings.HasPrefix(rest, "legalcode") {
-			return spdxIDs["cc-"+part[1]+"-"+part[2]+"-"+rest]
+		if !strings.HasPrefix(rest, "deed") && !strings.HasPrefix(rest, "legalcode") && rest != "rdf" && !strings.HasSuffix(rest, ".png") && !strings.HasSuffix(rest, ".svg") {
+			return spdxIDs["cc-"+name+"-"+version+"-"+rest]
 		}
 	}
 	switch {
-	case part[0] == "licenses":
-		return spdxIDs["cc-"+part[1]+"-"+part[2]]
-	case part[0] == "publicdomain" && part[1] == "zero":
-		return spdxIDs["cc0-"+part[2]]
-	case part[0] == "publicdomain" && part[1] == "mark" && part[2] == "1.0":
+	case name == "zero":
+		return spdxIDs["cc0-"+version]
+	case kind == "licenses", kind == "l":
+		return spdxIDs["cc-"+name+"-"+version]
+	case name == "mark" && version == "1.0":
 		return "CC-PDM-1.0"
 	}
 	return ""
 }
 
-// creativeCommons reads names such as "CC BY-SA 4.0" and "Creative Commons Attribution 4.0
-// International". A version is required.
-func creativeCommons(s string) string {
-	s = strings.TrimSuffix(strings.TrimSuffix(s, " license"), " licence")
-	s = strings.TrimSuffix(s, " (cc by 4.0)")
-	name, ok := strings.CutPrefix(s, "creative commons ")
-	if !ok {
-		if name, ok = strings.CutPrefix(s, "cc"); !ok {
+// ccWords are the words of Creative Commons' names and what they mean. An empty meaning is a word
+// that changes nothing.
+var ccWords = map[string]string{
+	"by": "by", "sa": "sa", "nc": "nc", "nd": "nd", "bysa": "by sa", "bync": "by nc", "bynd": "by nd", "byncsa": "by nc sa", "byncnd": "by nc nd", "ncsa": "nc sa", "ncnd": "nc nd",
+	"attribution": "by", "sharealike": "sa", "noncommercial": "nc", "noderivatives": "nd", "noderivs": "nd", "share": "sa", "non": "nc", "no": "nd", "works": "", "license": "", "international": "", "intl": "", "unported": "", "generic": "", "deed": "", "legal": "", "code": "",
+	"namensnennung": "by", "reconocimiento": "by", "atribución": "by", "attribuzione": "by", "atribuição": "by", "naamsvermelding": "by", "compartirigual": "sa", "nocomercial": "nc",
+	"germany": "-de", "austria": "-at", "australia": "-au", "netherlands": "-nl", "igo": "-igo", "de": "-de", "at": "-at", "au": "-au", "nl": "-nl", "us": "-us", "jp": "-jp", "uk": "-uk", "fr": "-fr",
+}
+
+// ccHalves are the words that begin another one, and what must follow them.
+var ccHalves = map[string][]string{"share": {"alike"}, "non": {"commercial"}, "no": {"derivatives", "derivative", "derivs"}}
+
+// creativeCommons reads names such as "cc by sa 4.0" and "creative commons attribution 4.0
+// international". A version is required. A word that is not known makes the licence unknown.
+func creativeCommons(name string) string {
+	words := strings.Fields(name)
+	switch {
+	case len(words) > 1 && words[0] == "creative" && words[1] == "commons":
+		words = words[2:]
+	case len(words) > 0 && words[0] == "cc":
+		words = words[1:]
+	case len(words) > 0 && words[0] == "attribution" && slices.Contains(words, "international"):
+	default:
+		return ""
+	}
+	has, version, port := map[string]bool{}, "", ""
+	for i, w := range words {
+		meaning, known := ccWords[w]
+		if halves := ccHalves[w]; i > 0 && slices.Contains(ccHalves[words[i-1]], w) {
+			known = true
+		} else if halves != nil && (i+1 == len(words) || !slices.Contains(halves, words[i+1])) {
 			return ""
 		}
-	}
-	words := strings.FieldsFunc(name, func(r rune) bool { return r == ' ' || r == '-' || r == '_' || r == '/' })
-	id, version := "cc", ""
-	for i, w := range words {
-		switch w {
-		case "by", "sa", "nc", "nd":
-			id += "-" + w
-		case "attribution":
-			id += "-by"
-		case "sharealike":
-			id += "-sa"
-		case "noncommercial":
-			id += "-nc"
-		case "noderivatives", "noderivs":
-			id += "-nd"
-		case "0", "zero":
-			id = "cc0"
-		case "share", "non", "no": // parts of share alike, non commercial, no derivatives
-			if i+1 == len(words) {
-				return ""
-			}
-		case "alike":
-			id += "-sa"
-		case "commercial":
-			id += "-nc"
-		case "derivatives", "derivs":
-			id += "-nd"
-		case "1.0", "2.0", "2.5", "3.0", "4.0":
-			if version != "" {
-				return ""
-			}
+		switch {
+		case isVersion(w) && version == "":
 			version = w
-		case "international", "unported", "generic", "universal", "public", "domain", "dedication":
+		case !known:
+			if i > 0 && words[i-1] == "cc" || w != "cc" { // "Creative Commons Attribution CC BY 4.0"
+				return ""
+			}
+		case strings.HasPrefix(meaning, "-"):
+			if port != "" && port != meaning {
+				return ""
+			}
+			port = meaning
 		default:
-			return ""
+			for _, m := range strings.Fields(meaning) {
+				has[m] = true
+			}
+		}
+	}
+	id := "cc"
+	for _, m := range []string{"by", "nc", "nd", "sa"} {
+		if has[m] {
+			id += "-" + m
 		}
 	}
 	if version == "" {
 		return ""
 	}
-	return spdxIDs[id+"-"+version]
+	return spdxIDs[id+"-"+version+port]
 }
 
 // Licenses are the identifiers that SPDX returns, sorted.
-func Licenses() []string { return slices.Sorted(maps.Values(spdxIDs)) }
-
-// spdxIDs are the identifiers of licences that are used for data, by their lower-case form.
-var spdxIDs = lowerKeys(
-	"0BSD", "AFL-3.0", "AGPL-3.0-only", "AGPL-3.0-or-later", "Apache-2.0", "APSL-2.0", "Artistic-2.0", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0",
-	"C-UDA-1.0", "CC-BY-1.0", "CC-BY-2.0", "CC-BY-2.5", "CC-BY-2.5-AU", "CC-BY-3.0", "CC-BY-3.0-AT", "CC-BY-3.0-AU", "CC-BY-3.0-DE", "CC-BY-3.0-IGO", "CC-BY-3.0-NL",
-	"CC-BY-3.0-US", "CC-BY-4.0", "CC-BY-NC-1.0", "CC-BY-NC-2.0", "CC-BY-NC-2.5", "CC-BY-NC-3.0", "CC-BY-NC-3.0-DE", "CC-BY-NC-4.0",
-	"CC-BY-NC-ND-1.0", "CC-BY-NC-ND-2.0", "CC-BY-NC-ND-2.5", "CC-BY-NC-ND-3.0", "CC-BY-NC-ND-3.0-DE", "CC-BY-NC-ND-3.0-IGO", "CC-BY-NC-ND-4.0",
-	"CC-BY-NC-SA-1.0", "CC-BY-NC-SA-2.0", "CC-BY-NC-SA-2.0-FR", "CC-BY-NC-SA-2.0-UK", "CC-BY-NC-SA-2.5", "CC-BY-NC-SA-3.0", "CC-BY-NC-SA-3.0-DE",
-	"CC-BY-NC-SA-3.0-IGO", "CC-BY-NC-SA-4.0", "CC-BY-ND-1.0", "CC-BY-ND-2.0", "CC-BY-ND-2.5", "CC-BY-ND-3.0", "CC-BY-ND-3.0-DE", "CC-BY-ND-4.0",
-	"CC-BY-SA-1.0", "CC-BY-SA-2.0", "CC-BY-SA-2.0-UK", "CC-BY-SA-2.1-JP", "CC-BY-SA-2.5", "CC-BY-SA-3.0", "CC-BY-SA-3.0-AT", "CC-BY-SA-3.0-DE",
-	"CC-BY-SA-3.0-IGO", "CC-BY-SA-4.0", "CC-PDDC", "CC-PDM-1.0", "CC0-1.0", "CDLA-Permissive-1.0", "CDLA-Permissive-2.0", "CDLA-Sharing-1.0",
-	"DL-DE-BY-2.0", "DL-DE-ZERO-2.0", "ECL-2.0", "EPL-1.0", "EPL-2.0", "etalab-2.0", "EUPL-1.1", "EUPL-1.2", "GFDL-1.1-only",
-	"GFDL-1.2-only", "GFDL-1.3-only", "GFDL-1.3-or-later", "GPL-2.0-only", "GPL-2.0-or-later", "GPL-3.0-only", "GPL-3.0-or-later", "ISC",
-	"LGPL-2.1-only", "LGPL-2.1-or-later", "LGPL-3.0-only", "LGPL-3.0-or-later", "MIT", "MIT-0", "MPL-2.0", "NLOD-1.0", "NLOD-2.0", "O-UDA-1.0",
-	"ODbL-1.0", "ODC-By-1.0", "OGC-1.0", "OGDL-Taiwan-1.0", "OGL-Canada-2.0", "OGL-UK-1.0", "OGL-UK-2.0", "OGL-UK-3.0", "OSL-3.0", "PDDL-1.0",
-	"Unlicense", "UPL-1.0", "Zlib",
-)
-
-func lowerKeys(ids ...string) map[string]string {
-	m := make(map[string]string, len(ids))
-	for _, id := range ids {
-		m[strings.ToLower(id)] = id
+func Licenses() []string {
+	var all []string
+	for _, id := range spdxIDs {
+		all = append(all, id)
 	}
-	return m
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
-// spdxNames are full names that are unambiguous.
-var spdxNames = map[string]string{
-	"cc zero 1.0": "CC0-1.0", "open data commons open database license (odbl) v1.0": "ODbL-1.0",
-	"open data commons open database license v1.0": "ODbL-1.0", "open database license (odbl) v1.0": "ODbL-1.0", "odbl 1.0": "ODbL-1.0",
-	"open data commons attribution license v1.0": "ODC-By-1.0", "odc-by 1.0": "ODC-By-1.0",
-	"odc-pddl-1.0": "PDDL-1.0", "open data commons public domain dedication and license v1.0": "PDDL-1.0", "pddl 1.0": "PDDL-1.0",
-	"apache license 2.0": "Apache-2.0", "apache license, version 2.0": "Apache-2.0", "apache 2.0": "Apache-2.0",
-	"mit license": "MIT", "the mit license": "MIT", "isc license": "ISC", "mozilla public license 2.0": "MPL-2.0", "the unlicense": "Unlicense",
-	"open government licence v3.0": "OGL-UK-3.0", "uk open government licence v3.0": "OGL-UK-3.0", "uk open government licence (ogl v3.0)": "OGL-UK-3.0",
-	"open government licence v2.0": "OGL-UK-2.0", "licence ouverte 2.0": "etalab-2.0", "licence ouverte / open licence version 2.0": "etalab-2.0",
-	"datenlizenz deutschland – namensnennung – version 2.0": "DL-DE-BY-2.0", "datenlizenz deutschland – zero – version 2.0": "DL-DE-ZERO-2.0",
-	"norwegian licence for open government data (nlod) 2.0": "NLOD-2.0",
+//go:embed spdx-licenses.tsv
+var spdxList string
+
+// spdxIDs are the identifiers by their lower-case form, and spdxNames by the words of their names.
+// A deprecated identifier leads to the one that replaces it.
+var spdxIDs, spdxNames = func() (ids, names map[string]string) {
+	ids, names = map[string]string{}, map[string]string{}
+	for line := range strings.Lines(spdxList) {
+		line = strings.TrimSpace(line)
+		id, name, _ := strings.Cut(line, "\t")
+		if strings.HasPrefix(id, "#") {
+			continue
+		}
+		if _, now, ok := strings.Cut(name, "→\t"); ok {
+			ids[strings.ToLower(id)], names[plainLicense(id)] = now, now
+			continue
+		}
+		ids[strings.ToLower(id)] = id
+		if strings.ContainsAny(id, "-0123456789") || spdxWords[id] {
+			names[plainLicense(id)] = id
+		}
+		if name != "" {
+			names[plainLicense(name)] = id
+		}
+	}
+	for id, others := range spdxOthers {
+		for _, name := range others {
+			names[plainLicense(name)] = id
+		}
+	}
+	return ids, names
+}()
+
+// spdxWords are the identifiers without a hyphen or a digit that count as the name of a licence.
+// Others, such as Fair and JSON, are words that may mean something else.
+var spdxWords = map[string]bool{"MIT": true, "ISC": true, "Zlib": true, "Unlicense": true, "NCSA": true, "PostgreSQL": true, "WTFPL": true, "HPND": true, "Beerware": true}
+
+// spdxOthers are names of licences that SPDX does not list: of their publishers, of CKAN, of the
+// European list of licences, of national portals and of Hugging Face. A name without a version is
+// here only if the licence has no other version.
+var spdxOthers = map[string][]string{
+	"CC0-1.0": {"CC0", "CC 0", "CC Zero", "CC Zero 1.0", "CC0 1.0 Universal", "CC0 Universal", "CC0 Public Domain Dedication", "CC0 1.0 Public Domain Dedication", "Creative Commons Zero",
+		"Creative Commons Zero 1.0", "Creative Commons Zero 1.0 Universal", "Creative Commons Zero Universal 1.0", "Creative Commons CCZero", "Creative Commons CC0", "Creative Commons CC0 1.0",
+		"Creative Commons CC0 1.0 Universal", "CC0 1.0 Universal (CC0 1.0) Public Domain Dedication", "CC0: Public Domain", "CC0 1.0 (Public Domain)", "Creative Commons 0 1.0", "Creative Commons Zero (CC0)",
+		"Creative Commons Public Domain Dedication CC0 1.0", "CCZero"},
+	"CC-PDM-1.0": {"Public Domain Mark 1.0", "Creative Commons Public Domain Mark 1.0", "CC PDM", "PDM 1.0", "Public Domain Mark"},
+	"ODbL-1.0": {"ODbL", "ODC ODbL", "ODC-ODbL-1.0", "Open Database License", "Open Database License 1.0", "Open Database License (ODbL)", "Open Database License (ODbL) v1.0", "Open Database License ODbL 1.0",
+		"Open Data Commons Open Database License", "Open Data Commons Open Database License (ODbL)", "Open Data Commons Open Database License (ODbL) v1.0", "ODC BL", "Opendatacommons ODbL",
+		"Open Data Commons Open Database License 1.0 (ODbL)", "Licence ODbL"},
+	"ODC-By-1.0": {"ODC-By", "ODC Attribution", "ODC Attribution License", "Open Data Commons Attribution License", "Open Data Commons Attribution", "Open Data Commons Attribution License (ODC-By)",
+		"Open Data Commons Attribution License (ODC-By) v1.0", "Open Data Commons Attribution License 1.0 (ODC-By)", "ODBy", "Open Data Commons By 1.0"},
+	"PDDL-1.0": {"PDDL", "ODC PDDL", "ODC-PDDL-1.0", "ODCPDDL", "Open Data Commons Public Domain Dedication and License", "Open Data Commons Public Domain Dedication and License (PDDL)",
+		"Open Data Commons Public Domain Dedication and License (PDDL) v1.0", "Open Data Commons Public Domain Dedication and License 1.0 (PDDL)", "Public Domain Dedication and License", "Public Domain Dedication and License 1.0"},
+	"OGL-UK-1.0": {"OGL 1.0", "UK OGL 1.0", "UK Open Government Licence v1.0"},
+	"OGL-UK-2.0": {"OGL 2.0", "UK OGL 2.0", "UK Open Government Licence v2.0", "Open Government Licence 2.0 (United Kingdom)", "Open Government Licence (OGL) v2.0"},
+	"OGL-UK-3.0": {"OGL 3.0", "UK OGL 3.0", "OGLv3", "UK Open Government Licence v3.0", "UK Open Government Licence (OGL v3.0)", "UK Open Government Licence (OGL) v3.0", "Open Government Licence (OGL) v3.0",
+		"Open Government Licence 3.0 (United Kingdom)", "Open Government Licence v3.0 (OGL)"},
+	"OGL-Canada-2.0": {"OGL Canada", "Open Government Licence Canada 2.0", "Open Government License 2.0 (Canada)", "ca-ogl-lgo", "Open Government Licence - Canada (version 2.0)",
+		"Licence du gouvernement ouvert - Canada", "Licence du gouvernement ouvert Canada 2.0"},
+	"OGDL-Taiwan-1.0": {"Open Government Data License Taiwan 1.0", "OGL-TW-1.0", "Open Government Data License, version 1.0 (Taiwan)", "政府資料開放授權條款-第1版"},
+	"DL-DE-BY-2.0": {"Datenlizenz Deutschland – Namensnennung – Version 2.0", "Datenlizenz Deutschland Namensnennung 2.0", "Data Licence Germany Attribution 2.0", "Data licence Germany-attribution-version 2.0",
+		"dl-de/by-2-0", "dl-by-de/2.0", "OGL-DE-BY-2.0"},
+	"DL-DE-ZERO-2.0": {"Datenlizenz Deutschland – Zero – Version 2.0", "Datenlizenz Deutschland Zero 2.0", "Data Licence Germany Zero 2.0", "dl-de/zero-2-0", "dl-zero-de/2.0", "OGL-DE-ZERO-2.0"},
+	"etalab-2.0": {"Licence Ouverte 2.0", "Licence Ouverte v2.0 (Etalab)", "Licence Ouverte / Open Licence version 2.0", "Licence Ouverte / Open Licence 2.0", "Licence Ouverte Etalab 2.0", "Etalab Open Licence 2.0",
+		"Open Licence 2.0 (Etalab)", "Open Licence Etalab 2.0", "lov2", "LO-FR-2.0"},
+	"NLOD-1.0":     {"Norsk lisens for offentlige data (NLOD) 1.0", "Norwegian Licence for Open Government Data 1.0"},
+	"NLOD-2.0":     {"Norsk lisens for offentlige data (NLOD) 2.0", "Norwegian Licence for Open Government Data 2.0", "Norsk lisens for offentlige data 2.0"},
+	"EUPL-1.1":     {"European Union Public Licence v1.1", "European Union Public Licence (EUPL) v1.1"},
+	"EUPL-1.2":     {"European Union Public Licence v1.2", "European Union Public Licence (EUPL) v1.2", "EUPL v1.2"},
+	"Apache-2.0":   {"Apache 2", "Apache2", "Apache2.0", "Apache License, Version 2.0", "Apache Software License 2.0", "ASL 2.0", "Apache License 2"},
+	"MIT":          {"The MIT License", "MIT License (MIT)", "The MIT License (MIT)", "Expat"},
+	"BSD-2-Clause": {"BSD 2-Clause License", "Simplified BSD License", "2-clause BSD"},
+	"BSD-3-Clause": {"BSD 3-Clause License", "New BSD License", "Modified BSD License", "Revised BSD License", "3-clause BSD"},
+	"MPL-2.0":      {"Mozilla Public License 2"}, "Unlicense": {"The Unlicense", "The Unlicense (Unlicense)"}, "BSL-1.0": {"Boost Software License 1.0"},
+	"GPL-2.0-only":     {"GPLv2", "GNU GPL 2.0", "GNU GPLv2", "GNU General Public License 2.0", "GNU General Public License v2"},
+	"GPL-2.0-or-later": {"GPLv2+", "GPL 2.0 or later", "GNU GPL 2.0 or later", "GNU General Public License 2.0 or later", "GNU GPLv2+"},
+	"GPL-3.0-only":     {"GPLv3", "GNU GPL 3.0", "GNU GPLv3", "GNU General Public License 3.0", "GNU General Public License v3 (GPLv3)"},
+	"GPL-3.0-or-later": {"GPLv3+", "GPL 3.0 or later", "GNU GPL 3.0 or later", "GNU General Public License 3.0 or later", "GNU GPLv3+"},
+	"LGPL-2.1-only":    {"LGPLv2.1", "GNU LGPL 2.1", "GNU Lesser General Public License 2.1"}, "LGPL-2.1-or-later": {"LGPLv2.1+", "LGPL 2.1 or later", "GNU Lesser General Public License 2.1 or later"},
+	"LGPL-3.0-only": {"LGPLv3", "GNU LGPL 3.0", "GNU LGPLv3", "GNU Lesser General Public License 3.0"}, "LGPL-3.0-or-later": {"LGPLv3+", "LGPL 3.0 or later", "GNU Lesser General Public License 3.0 or later"},
+	"AGPL-3.0-only": {"AGPLv3", "GNU AGPL 3.0", "GNU AGPLv3", "GNU Affero General Public License 3.0"}, "AGPL-3.0-or-later": {"AGPLv3+", "AGPL 3.0 or later", "GNU Affero General Public License 3.0 or later"},
+	"GFDL-1.2-only": {"FDL 1.2", "GNU Free Documentation License 1.2", "GNU FDL 1.2"}, "GFDL-1.3-only": {"FDL 1.3", "GNU Free Documentation License 1.3", "GNU FDL 1.3"},
+	"C-UDA-1.0": {"C-UDA"}, "O-UDA-1.0": {"O-UDA"},
+	"CDLA-Permissive-1.0": {"Community Data License Agreement Permissive, Version 1.0"}, "CDLA-Permissive-2.0": {"Community Data License Agreement Permissive, Version 2.0"},
+	"CDLA-Sharing-1.0": {"Community Data License Agreement Sharing, Version 1.0"},
 }
 
-// spdxURLs are the licences' own addresses, without scheme and www.
+// spdxURLs are the licences' own addresses in lower case, without scheme and www.
 var spdxURLs = map[string]string{
-	"opendatacommons.org/licenses/odbl/1.0": "ODbL-1.0", "opendatacommons.org/licenses/odbl/1-0": "ODbL-1.0",
-	"opendatacommons.org/licenses/by/1.0": "ODC-By-1.0", "opendatacommons.org/licenses/by/1-0": "ODC-By-1.0",
-	"opendatacommons.org/licenses/pddl/1.0": "PDDL-1.0", "opendatacommons.org/licenses/pddl/1-0": "PDDL-1.0",
-	"nationalarchives.gov.uk/doc/open-government-licence/version/1": "OGL-UK-1.0",
-	"nationalarchives.gov.uk/doc/open-government-licence/version/2": "OGL-UK-2.0",
-	"nationalarchives.gov.uk/doc/open-government-licence/version/3": "OGL-UK-3.0",
-	"govdata.de/dl-de/by-2-0": "DL-DE-BY-2.0", "govdata.de/dl-de/zero-2-0": "DL-DE-ZERO-2.0", "dcat-ap.de/def/licenses/dl-by-de/2.0": "DL-DE-BY-2.0",
-	"dcat-ap.de/def/licenses/dl-zero-de/2.0": "DL-DE-ZERO-2.0", "data.norge.no/nlod/no/1.0": "NLOD-1.0", "data.norge.no/nlod/no/2.0": "NLOD-2.0",
-	"data.norge.no/nlod/en/2.0": "NLOD-2.0", "open.canada.ca/en/open-government-licence-canada": "OGL-Canada-2.0",
+	"data.norge.no/nlod/no/1.0": "NLOD-1.0", "data.norge.no/nlod/en/1.0": "NLOD-1.0", "data.norge.no/nlod/no/2.0": "NLOD-2.0", "data.norge.no/nlod/en/2.0": "NLOD-2.0",
+	"open.canada.ca/en/open-government-licence-canada": "OGL-Canada-2.0", "open.canada.ca/fr/licence-du-gouvernement-ouvert-canada": "OGL-Canada-2.0",
+	"ouvert.canada.ca/fr/licence-du-gouvernement-ouvert-canada": "OGL-Canada-2.0", "data.gc.ca/eng/open-government-licence-canada": "OGL-Canada-2.0",
 	"apache.org/licenses/license-2.0": "Apache-2.0", "apache.org/licenses/license-2.0.txt": "Apache-2.0", "apache.org/licenses/license-2.0.html": "Apache-2.0",
-	"unlicense.org/": "Unlicense", "mozilla.org/mpl/2.0": "MPL-2.0", "cdla.dev/permissive-2-0": "CDLA-Permissive-2.0",
-	"cdla.dev/permissive-1-0": "CDLA-Permissive-1.0", "cdla.dev/sharing-1-0": "CDLA-Sharing-1.0", "publications.europa.eu/resource/authority/licence/cc_by_4_0": "CC-BY-4.0",
-	"publications.europa.eu/resource/authority/licence/cc0": "CC0-1.0", "publications.europa.eu/resource/authority/licence/cc_bysa_4_0": "CC-BY-SA-4.0",
+	"unlicense.org/": "Unlicense", "mozilla.org/mpl/2.0": "MPL-2.0", "mozilla.org/en-us/mpl/2.0": "MPL-2.0", "cdla.dev/permissive-2-0": "CDLA-Permissive-2.0",
+	"cdla.dev/permissive-1-0": "CDLA-Permissive-1.0", "cdla.dev/sharing-1-0": "CDLA-Sharing-1.0", "cdla.io/permissive-1-0": "CDLA-Permissive-1.0", "cdla.io/sharing-1-0": "CDLA-Sharing-1.0",
+	"data.gov.tw/license": "OGDL-Taiwan-1.0", "github.com/etalab/licence-ouverte/blob/master/lo.md": "etalab-2.0", "boost.org/license_1_0.txt": "BSL-1.0",
+	"etalab.gouv.fr/wp-content/uploads/2017/04/etalab-licence-ouverte-v2.0.pdf": "etalab-2.0", "etalab.gouv.fr/wp-content/uploads/2018/11/open-licence.pdf": "etalab-2.0",
+	"joinup.ec.europa.eu/collection/eupl/eupl-text-eupl-12": "EUPL-1.2", "eupl.eu/1.2/en": "EUPL-1.2", "eupl.eu/1.1/en": "EUPL-1.1",
 }
