@@ -21,7 +21,9 @@ func resolve(base *url.URL, ref string) string {
 	if ref == "" || len(ref) > maxAddress {
 		return ""
 	}
-	ref = strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(ref)
+	if strings.ContainsAny(ref, "\t\n\r") {
+		ref = lineEnds.Replace(ref)
+	}
 	ref, _, _ = strings.Cut(ref, "#")
 	rest, query, hasQuery := strings.Cut(ref, "?")
 	scheme, host, path := base.Scheme, base.Host, strings.ReplaceAll(rest, `\`, "/")
@@ -51,12 +53,15 @@ func resolve(base *url.URL, ref string) string {
 	if err != nil {
 		return ""
 	}
-	out := root.Origin().String() + escaped(withoutDots(path), "\"<>`{}^")
+	site, path := root[:len(root)-1], escaped(withoutDots(path), "\"<>`{}^")
 	if hasQuery {
-		out += "?" + escaped(query, "\"<>'")
+		return string(site) + path + "?" + escaped(query, "\"<>'")
 	}
-	return out
+	return string(site) + path
 }
+
+// lineEnds removes the characters that are removed anywhere in an address.
+var lineEnds = strings.NewReplacer("\t", "", "\n", "", "\r", "")
 
 // spacesAndControls are the characters that are removed at both ends of an address.
 const spacesAndControls = "\x00\x01\x02\x03\x04\x05\x06\x07\x08\t\n\x0b\x0c\r\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f "
@@ -74,6 +79,9 @@ func isScheme(s string) bool {
 
 // withoutDots removes the segments "." and ".." of a path, also if they are escaped.
 func withoutDots(path string) string {
+	if !strings.Contains(path, "/.") && !strings.Contains(path, "/%2") {
+		return path
+	}
 	segments := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	out := segments[:0]
 	for i, s := range segments {

@@ -52,18 +52,23 @@ func (r *jsonReader) link(v any) string {
 
 // linksUpTo returns up to n different addresses in v: texts, and the @id or the url of nodes.
 func (r *jsonReader) linksUpTo(v any, n int) (out []string) {
-	has := map[string]bool{}
+	var has map[string]bool // of several
 	add := func(v any) bool {
 		s, ok := v.(string)
-		if !ok || s == "" || s[0] == '#' || !r.spend(costFile+len(s)) {
+		if !ok || s == "" || s[0] == '#' || !r.spend(costFile+len(s)+len(r.d.URL)) {
 			return false
 		}
 		u := resolve(r.base, r.iri(s))
 		if u == "" || !r.spend(len(u)) {
 			return false
 		}
+		if len(out) > 0 && has == nil {
+			has = map[string]bool{out[0]: true}
+		}
 		if !has[u] {
-			has[u], out = true, append(out, u)
+			if out = append(out, u); has != nil {
+				has[u] = true
+			}
 		}
 		return true
 	}
