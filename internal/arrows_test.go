@@ -35,6 +35,7 @@ var lower = map[string][]string{
 	"document/worker":       {"internal/confine", "internal/document", "internal/fair"},
 	"document/documenttest": {},
 	"catalog/shapes":        {},
+	"catalog/written":       {"pkg/canon"},
 	"query":                 {"pkg/canon"},
 	"backoff":               {},
 	"ask":                   {"internal/crawl", "pkg/queue", "pkg/canon"},
@@ -77,7 +78,7 @@ var lower = map[string][]string{
 	"updates":     {"internal/ask", "internal/crawl", "internal/disk", "internal/fair", "internal/indexnow", "internal/questions", "internal/websub", "pkg/canon", "pkg/queue", "pkg/rup", "pkg/sitemap"},
 	"export":      {"internal/crawl", "internal/webtext", "pkg/canon"},
 	"rdf":         {"internal/disk"},
-	"catalog":     {"internal/catalog/shapes", "internal/crawl", "internal/disk", "internal/lenientjson", "internal/webtext", "pkg/canon", "pkg/datatxt", "pkg/usage"},
+	"catalog":     {"internal/catalog/shapes", "internal/catalog/written", "internal/crawl", "internal/disk", "internal/lenientjson", "internal/webtext", "pkg/canon", "pkg/datatxt", "pkg/usage"},
 	"lenientjson": {},
 	// Compiled into the robot, which must stay small.
 	"mobile/reading":          {},

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"strings"
 
+	"github.com/curtsy/curtsy/internal/catalog/written"
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
@@ -74,7 +75,7 @@ func takeChecksum(r *jsonReader, f *crawl.DatasetFile, v any, algorithm string) 
 // isDigestURI reports whether a text is the URI of a digest.
 func isDigestURI(s string) bool {
 	for _, scheme := range []string{"hash://", "ni://", "urn:hash:", "urn:sha", "urn:md5:"} {
-		if hasPrefixFold(s, scheme) {
+		if written.HasPrefixFold(s, scheme) {
 			return true
 		}
 	}
@@ -109,12 +110,12 @@ func takeDigest(f *crawl.DatasetFile, algorithm, value string) {
 // urn:sha1:…
 func withoutScheme(s string) string {
 	for _, scheme := range []string{"hash://", "urn:hash::", "urn:hash:", "urn:"} {
-		if hasPrefixFold(s, scheme) {
+		if written.HasPrefixFold(s, scheme) {
 			s = s[len(scheme):]
 			break
 		}
 	}
-	if hasPrefixFold(s, "ni://") {
+	if written.HasPrefixFold(s, "ni://") {
 		_, s, _ = strings.Cut(s[len("ni://"):], "/")
 	}
 	s, _, _ = strings.Cut(s, "?")
@@ -190,8 +191,4 @@ func isAlgorithm(s, name string) bool {
 		}
 	}
 	return true
-}
-
-func hasPrefixFold(s, prefix string) bool {
-	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/catalog/written"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/lenientjson"
 )
@@ -415,7 +416,7 @@ func pageOf(r *jsonReader, n node) string {
 // noFile reports whether a distribution is no file to fetch: in Croissant, a repository, a set of
 // files, or a file that is contained in another one. format is its encodingFormat.
 func noFile(n node, format string) bool {
-	return n.has("containedIn") || n.is("FileSet") || hasPrefixFold(format, "git+")
+	return n.has("containedIn") || n.is("FileSet") || written.HasPrefixFold(format, "git+")
 }
 
 // distribution adds the files of one distribution, and returns the licence that it names. Without a

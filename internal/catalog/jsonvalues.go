@@ -3,11 +3,25 @@ package catalog
 import (
 	"cmp"
 	"encoding/json"
+	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/curtsy/curtsy/internal/catalog/written"
 )
 
 // The values of a JSON document: identifiers, links, licences, texts, words and counts.
+
+// SPDX returns the SPDX identifier of a licence, or "" if the licence is unknown; see written.SPDX.
+func SPDX(license string) string { return written.SPDX(license) }
+
+// Licenses are the identifiers that SPDX returns, sorted.
+func Licenses() []string { return written.Licenses() }
+
+// DOI returns the address of a DOI in its canonical spelling, or "" if s is not a DOI.
+func DOI(s string) string { return written.DOI(s) }
+
+func resolve(base *url.URL, ref string) string { return written.Resolve(base, ref) }
 
 // identifier returns the global identifier of a dataset: a DOI if there is one, also as its url,
 // else another URL. The name of a blank node does not count. Neither does the document's own

@@ -174,3 +174,34 @@ func TestPlainValuesLimit(t *testing.T) {
 		}
 	}
 }
+
+func TestWaysOfIdentifiers(t *testing.T) {
+	const doi = "https://doi.org/10.5281/zenodo.1"
+	for in, want := range map[string]string{
+		`"identifier": "https://www.doi.org/10.5281/zenodo.1"`: doi, `"url": "https://doi.org/10.5281/zenodo.1"`: doi, `"sameAs": ["https://x.example/1", "doi:10.5281/ZENODO.1"]`: doi,
+		`"identifier": {"@type": "PropertyValue", "propertyID": "DOI", "value": "10.5281/zenodo.1"}`:                           doi,
+		`"identifier": {"@type": "PropertyValue", "name": "DOI: 10.5281/zenodo.1"}`:                                            doi,
+		`"identifier": {"@type": "PropertyValue", "propertyID": "x", "value": "7", "url": "https://doi.org/10.5281/zenodo.1"}`: doi,
+		`"identifier": {"@list": ["7", {"@value": "10.5281/zenodo.1"}]}`:                                                       doi,
+		`"identifier": {"@id": "https://doi.org/10.5281/zenodo.1", "@type": "PropertyValue", "value": "7"}`:                    doi,
+		`"@id": "https://doi.org/10.5281/zenodo.1", "identifier": "https://x.example/1"`:                                       doi,
+		`"adms:identifier": {"skos:notation": {"@type": "xsd:anyURI", "@value": "https://doi.org/10.5281/zenodo.1"}}`:          doi,
+		`"doi": "10.5281/zenodo.1"`:                             doi,
+		`"identifier": "https://n2t.net/ark:/12345/x"`:          "https://n2t.net/ark:/12345/x",
+		`"identifier": "https://hdl.handle.net/11234/1-1"`:      "https://hdl.handle.net/11234/1-1",
+		`"identifier": "local-7", "url": "https://d.example/x"`: "",
+		`"identifier": 7`: "",
+		`"identifier": {"@type": "PropertyValue", "value": "local"}`:    "",
+		`"identifier": ["https://x.example/1", "https://x.example/2"]`:  "https://x.example/1",
+		`"identifier": "hash://sha256/` + strings.Repeat("0", 64) + `"`: "",
+		`"identifier": "_:b0"`: "",
+	} {
+		if got := one(t, in).ID; got != want {
+			t.Errorf("%s: %q, want %q", in, got, want)
+		}
+	}
+	// A DOI is not the page for people when the description stands in one.
+	if c := one(t, `"url": "https://doi.org/10.5281/zenodo.1"`); c.Page != page1.URL {
+		t.Errorf("page %q", c.Page)
+	}
+}

@@ -1,4 +1,4 @@
-package catalog
+package written
 
 import (
 	"net/url"
@@ -35,19 +35,19 @@ func DOI(s string) string {
 	}
 	s = withoutPunctuation(s)
 	prefix, suffix, ok := strings.Cut(s, "/")
-	if !ok || suffix == "" || len(prefix) < len("10.1234") || strings.Trim(prefix, "0123456789.") != "" || strings.ContainsAny(s, " \t\r\n") || len(s) > maxAddress {
+	if !ok || suffix == "" || len(prefix) < len("10.1234") || strings.Trim(prefix, "0123456789.") != "" || strings.ContainsAny(s, " \t\r\n") || len(s) > MaxAddress {
 		return ""
 	}
 	return "https://doi.org/" + escaped(strings.ToLower(s), "\"<>`{}^|\\#?%[]")
 }
 
-// withoutDOIForm removes all beginnings of a DOI. It also reports whether one of them was that of an
-// address.
+// withoutDOIForm removes all beginnings of a DOI. It also reports whether one of them was that of
+// an address.
 func withoutDOIForm(s string) (rest string, address bool) {
 	for found := true; found; {
 		found = false
 		for _, form := range doiForms {
-			if hasPrefixFold(s, form) {
+			if HasPrefixFold(s, form) {
 				s, found = strings.TrimSpace(s[len(form):]), true
 				address = address || strings.HasSuffix(form, "/")
 			}

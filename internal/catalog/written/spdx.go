@@ -1,4 +1,6 @@
-package catalog
+// Package written reads single values as publishers write them: the names of licences, identifiers
+// and addresses. Its functions are pure, and safe for concurrent use.
+package written
 
 import (
 	_ "embed"
@@ -210,7 +212,7 @@ func creativeCommons(name string) string {
 		case isVersion(w) && version == "":
 			version = w
 		case !known:
-			if i > 0 && words[i-1] == "cc" || w != "cc" { // "Creative Commons Attribution CC BY 4.0"
+			if w != "cc" || i > 0 && words[i-1] == "cc" { // "Creative Commons CC BY 4.0"
 				return ""
 			}
 		case strings.HasPrefix(meaning, "-"):

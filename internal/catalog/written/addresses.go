@@ -1,4 +1,4 @@
-package catalog
+package written
 
 import (
 	"net/url"
@@ -7,18 +7,18 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Addresses of files are kept as they are written, apart from what browsers change according to the
-// URL standard (WHATWG): servers may treat %2b and %2B, or %7E and ~, as different. Package canon
+// Addresses of files are kept as they are written, except for what browsers change according to
+// the URL standard (WHATWG): servers may treat %2b and %2B, or %7E and ~, as different. Package canon
 // makes one spelling of them where pages are compared.
 
-// maxAddress is how long an address may be, in bytes.
-const maxAddress = 2048
+// MaxAddress is how long an address may be, in bytes.
+const MaxAddress = 2048
 
-// resolve resolves ref against base as browsers do and removes the fragment. It returns "" if the
+// Resolve resolves ref against base as browsers do and removes the fragment. It returns "" if the
 // result is not an http(s) URL, or contains a user name.
-func resolve(base *url.URL, ref string) string {
+func Resolve(base *url.URL, ref string) string {
 	ref = strings.Trim(ref, spacesAndControls)
-	if ref == "" || len(ref) > maxAddress {
+	if ref == "" || len(ref) > MaxAddress {
 		return ""
 	}
 	if strings.ContainsAny(ref, "\t\n\r") {
@@ -117,4 +117,9 @@ func escaped(s, more string) string {
 		}
 	}
 	return string(out)
+}
+
+// HasPrefixFold reports whether s begins with a prefix, in any case.
+func HasPrefixFold(s, prefix string) bool {
+	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }
