@@ -7,9 +7,13 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/klauspost/compress/gzip"
 )
+
+// writers are kept, because making one takes longer than compressing most records.
+var writers = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 
 // Rewrite writes a record of a Scanner as the standard has it, in a gzip member of its own if
 // packed. Its block, of which nothing may have been read, has size bytes. The fields stay but for
@@ -23,7 +27,9 @@ func (rec *Record) Rewrite(w io.Writer, size int64, packed bool) error {
 		}
 		return to.Flush()
 	}
-	z := gzip.NewWriter(w)
+	z := writers.Get().(*gzip.Writer)
+	defer writers.Put(z)
+	z.Reset(w)
 	if err := rec.rewrite(z, size); err != nil {
 		return err
 	}
