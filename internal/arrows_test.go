@@ -49,7 +49,7 @@ var lower = map[string][]string{
 	"htmlscan": {"internal/html", "pkg/canon", "pkg/robotstag", "pkg/usage"},
 	"uses":     {"internal/htmlscan", "pkg/robots", "pkg/robotstag", "pkg/usage"},
 	"pages":    {"internal/boltfile", "internal/crawl", "internal/disk", "pkg/canon", "pkg/usage"},
-	"pagetext": {"internal/crawl", "internal/html", "internal/lenientjson", "pkg/canon"},
+	"pagetext": {"internal/crawl", "internal/html", "internal/lenientjson", "internal/rdf", "pkg/canon"},
 	"archive":  {"internal/crawl", "internal/disk", "internal/pages", "internal/warc", "pkg/canon"},
 	"warc":     {"pkg/canon"},
 	"engine": {"internal/ask", "internal/asker", "internal/crawl", "internal/disk", "internal/fair", "internal/fetcher", "internal/frontier",
@@ -78,7 +78,7 @@ var lower = map[string][]string{
 	"updates":     {"internal/ask", "internal/crawl", "internal/disk", "internal/fair", "internal/indexnow", "internal/questions", "internal/websub", "pkg/canon", "pkg/queue", "pkg/rup", "pkg/sitemap"},
 	"export":      {"internal/crawl", "internal/webtext", "pkg/canon"},
 	"rdf":         {"internal/disk"},
-	"catalog":     {"internal/catalog/shapes", "internal/catalog/written", "internal/crawl", "internal/disk", "internal/lenientjson", "internal/webtext", "pkg/canon", "pkg/datatxt", "pkg/usage"},
+	"catalog":     {"internal/catalog/shapes", "internal/catalog/written", "internal/crawl", "internal/disk", "internal/lenientjson", "internal/rdf", "internal/webtext", "pkg/canon", "pkg/datatxt", "pkg/usage"},
 	"lenientjson": {},
 	// Compiled into the robot, which must stay small.
 	"mobile/reading":          {},

@@ -11,7 +11,9 @@ import (
 	"io"
 
 	"github.com/curtsy/curtsy/internal/catalog/shapes"
+	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/lenientjson"
+	"github.com/curtsy/curtsy/internal/rdf"
 )
 
 // Limits of a catalogue that is read as a stream.
@@ -42,6 +44,7 @@ type Summary struct {
 	SHA256  [32]byte
 	Pages   Paging
 	JSON    lenientjson.Report // what was odd in the document
+	RDF     rdf.Report         // the same of a document in RDF
 }
 
 // isList reports whether a list of this name is one of those that Cut divides. A member of it that
@@ -70,7 +73,13 @@ func isList(name []byte) bool {
 // If part is nil, nothing is delivered: Cut only looks for other pages, and checks that the
 // document is complete.
 func Cut(r io.Reader, limit int64, part func([]byte) error) (Summary, error) {
-	src := &counted{r: r, left: limit, sum: sha256.New()}
+	return cutUpTo(r, limit, limit, part)
+}
+
+// cutUpTo is Cut for a document of at most that many bytes, with the other limits of one of limit
+// bytes.
+func cutUpTo(r io.Reader, most, limit int64, part func([]byte) error) (Summary, error) {
+	src := &counted{r: r, left: most, sum: sha256.New()}
 	lenient := lenientjson.NewReader(src, isList)
 	c := &cutter{scanner: scanner{in: bufio.NewReaderSize(lenient, 64<<10)}, part: part, most: MaxParts(limit), limit: limit}
 	defer c.graph.close()
@@ -275,4 +284,58 @@ func (c *cutter) hand(part []byte) error {
 		return fmt.Errorf("%w: it has more than %d lists", ErrNoCatalogue, c.most)
 	}
 	return c.part(part)
+}
+
+// A catalogue in RDF is converted to JSON-LD, and then read as that.
+
+// maxExpanded is how many times as long as a document its JSON-LD may be. Turtle with short
+// prefixes becomes about three times as long.
+const maxExpanded = 16
+
+// CutRDF is Cut for a document in RDF. base is its address. Length and digest in the summary are
+// those of the document, the parts are JSON-LD. It is not ErrBroken if the document breaks off:
+// what was read of it is delivered, and LeftOut counts what was lost.
+func CutRDF(r io.Reader, format rdf.Format, base string, limit int64, part func([]byte) error) (Summary, error) {
+	src := &counted{r: r, left: limit, sum: sha256.New()}
+	o := rdf.Options{Subjects: maxNodes(limit)}
+	var space int64
+	defer func() { graphSpace.Add(-space) }()
+	if part != nil {
+		o.Space = func(n int64) error {
+			if graphSpace.Add(n) > max(maxGraphSpace, 2*limit) {
+				graphSpace.Add(-n)
+				return ErrNoSpace
+			}
+			space += n
+			return nil
+		}
+	}
+	nodes := rdf.JSONLD(src, format, base, o)
+	defer nodes.Close()
+	s, err := cutUpTo(nodes, maxExpanded*limit, limit, part)
+	switch {
+	case src.err != nil:
+		err = src.err
+	case errors.Is(err, rdf.ErrSubjects):
+		err = fmt.Errorf("%w: %w", ErrNoCatalogue, err)
+	case errors.Is(err, ErrCatalogueLarge):
+		err = fmt.Errorf("%w: its statements are too long", ErrNoCatalogue)
+	}
+	s.Bytes = src.n
+	src.sum.Sum(s.SHA256[:0])
+	s.RDF = nodes.Report
+	s.LeftOut += nodes.Report.Lost
+	return s, err
+}
+
+// readRDF reads a document in RDF, which must be short enough for memory, as ReadJSON does.
+func readRDF(body []byte, format rdf.Format, d Document) ([]crawl.DatasetClaim, int, error) {
+	nodes := rdf.JSONLD(bytes.NewReader(body), format, d.URL, rdf.Options{})
+	defer nodes.Close()
+	text, err := io.ReadAll(io.LimitReader(nodes, maxExpanded*MaxDocument))
+	if err != nil {
+		return nil, 0, fmt.Errorf("%w: %w", ErrTooMuch, err)
+	}
+	d.Type = ""
+	return readJSON(text, d)
 }

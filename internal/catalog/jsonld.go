@@ -16,6 +16,7 @@ import (
 	"github.com/curtsy/curtsy/internal/catalog/written"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/lenientjson"
+	"github.com/curtsy/curtsy/internal/rdf"
 )
 
 // Limits of one metadata document. Content beyond them is left out.
@@ -39,15 +40,18 @@ type Document struct {
 	// how many bytes of claims may be read, as Budget counts them. The claim that exceeds this is
 	// the last one that is read; 0 means no limit
 	Capacity int
+	// Type is the media type of the document. A form of RDF is read as that, everything else as
+	// JSON.
+	Type string
 	// First is the number of the first claim. For a part of a document it is the number of claims
 	// in the earlier parts.
 	First int
 }
 
 // ReadJSON reads the datasets in a JSON document: schema.org or DCAT as JSON-LD, a portal's
-// data.json, a list of CKAN packages, a Frictionless data package, a set of links. Text that is
-// nearly JSON is read as Cut does. It returns ErrBroken, ErrNoDatasets or ErrTooMuch. With ErrCut
-// it also returns the claims that it has read.
+// data.json, a list of CKAN packages, a Frictionless data package, a set of links; or
+// in a document in RDF, see Document.Type. Text that is nearly JSON is read as Cut does. It returns
+// ErrBroken, ErrNoDatasets or ErrTooMuch. With ErrCut it also returns the claims that it has read.
 func ReadJSON(body []byte, d Document) ([]crawl.DatasetClaim, error) {
 	claims, _, err := readJSON(body, d)
 	return claims, err
@@ -90,6 +94,9 @@ func readJSON(body []byte, d Document) (claims []crawl.DatasetClaim, spent int, 
 	base, err := url.Parse(d.URL)
 	if err != nil {
 		return nil, 0, err
+	}
+	if format := rdf.FormatOf(d.Type); format != rdf.Unknown {
+		return readRDF(body, format, d)
 	}
 	root, err := decodeDocument(body)
 	if err != nil {
@@ -338,6 +345,11 @@ func (r *jsonReader) dataset(n node) {
 	for _, v := range r.list(n.keys["distribution"]) {
 		if license := r.distribution(&c, v); license != "" {
 			licenses = append(licenses, license)
+		}
+	}
+	for _, v := range r.list(n.keys["dataDump"]) { // VoID
+		if u := r.link(v); u != "" && len(c.Files) < maxFiles && r.spend(costFile) {
+			c.Files = append(c.Files, crawl.DatasetFile{URL: u})
 		}
 	}
 	if c.License == "" {

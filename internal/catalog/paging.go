@@ -99,7 +99,9 @@ func reference(raw []byte) string {
 		v = all[0]
 	}
 	if m, ok := v.(map[string]any); ok {
-		v = m["@id"]
+		if v = m["@id"]; v == nil {
+			v = m["@value"]
+		}
 	}
 	s, _ := v.(string)
 	return s

@@ -59,7 +59,6 @@ func (g *xmlGraph) within(s *scope, attrs []xml.Attr) *scope {
 				continue
 			}
 			out.prefixes[prefix] = a.Value
-			g.report.Names = true
 		case a.Name.Space == "xml" && a.Name.Local == "lang":
 			own().lang = strings.ToLower(a.Value[:min(len(a.Value), maxName)])
 		case a.Name.Space == "xml" && a.Name.Local == "base" && len(a.Value) <= maxIRI:

@@ -60,16 +60,14 @@ func Sniff(first []byte) Format {
 		first = first[2:]
 	}
 	first = bytes.TrimPrefix(first, []byte("\xef\xbb\xbf"))
-	if rest := bytes.TrimLeft(first, " \t\r\n"); len(rest) > 1 && rest[0] == '<' && (rest[1] == '?' || rest[1] == '!' || isNameStart(rest[1])) {
+	if rest := bytes.TrimLeft(first, " \t\r\n"); len(rest) > 1 && rest[0] == '<' && (rest[1] == '?' || rest[1] == '!' || isNameStart(rest[1])) && !isIRI(rest) {
 		isRDF := bytes.Contains(rest, []byte(nsRDF)) || bytes.Contains(rest, []byte("rdf:RDF"))
 		isFeed := bytes.Contains(rest, []byte("http://purl.org/rss/1.0/")) || bytes.Contains(rest, []byte("http://my.netscape.com/rdf/simple/0.9/"))
 		isHTML := bytes.Contains(bytes.ToLower(rest[:min(len(rest), 1024)]), []byte("<html"))
 		if isRDF && !isFeed && !isHTML {
 			return XML
 		}
-		if !isIRI(rest) {
-			return Unknown
-		}
+		return Unknown
 	}
 	for line := range bytes.Lines(first) {
 		line = bytes.TrimSpace(line)

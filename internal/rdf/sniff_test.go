@@ -12,7 +12,7 @@ func TestSniff(t *testing.T) {
 	}{
 		{"@prefix dcat: <http://www.w3.org/ns/dcat#> .\n", Turtle}, {"\ufeff# a comment\n\n@prefix : <x>.", Turtle}, {"PREFIX dcat: <http://x/>", Turtle},
 		{"@base <http://x/> .", Turtle}, {"BASE <http://x/>", Turtle}, {"<http://h.example/s> a <http://x/y> .", Turtle}, {"<urn:x:y> <p> <o> .", Turtle},
-		{"_:b0 <http://x/p> \"x\" .", Turtle},
+		{"<http://h.example/s> <" + rdfType + "> <http://x/y> .", Turtle}, {"_:b0 <http://x/p> \"x\" .", Turtle},
 		{`<?xml version="1.0"?><rdf:RDF>`, XML}, {` <rdf:RDF xmlns:rdf="x">`, XML}, {`<!DOCTYPE rdf:RDF [`, XML}, {`<RDF xmlns="http://www.w3.org/1999/02/22-rdf-syntax-ns#">`, XML},
 		{utf16le("\ufeff<?xml version=\"1.0\"?><rdf:RDF>"), XML}, {`<!-- x --><rdf:RDF>`, XML},
 		{`<Dataset xmlns="x" xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#">`, XML},

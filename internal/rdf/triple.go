@@ -63,7 +63,33 @@ type Report struct {
 	Lost     int       // mistakes that lost a statement or a part of it
 	Mistakes []Mistake // the first of each kind
 	End      int64     // bytes read
-	Names    bool      // it declared a prefix or had a full IRI, as no other text has
+	Cut      bool      // it ends in the middle of a statement or an element
+}
+
+// String describes in one line what was lost and what was forgiven, or is "" if nothing was.
+func (r *Report) String() string {
+	var all []string
+	if r.Lost > 0 {
+		all = append(all, fmt.Sprintf("parts of it could not be read (%d)%s", r.Lost, r.described(true)))
+	}
+	if r.Forgiven > 0 {
+		all = append(all, fmt.Sprintf("read with errors forgiven (%d)%s", r.Forgiven, r.described(false)))
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return "RDF: " + strings.Join(all, "; ")
+}
+
+// described lists the first mistakes of a kind.
+func (r *Report) described(lost bool) string {
+	var some []string
+	for _, m := range r.Mistakes {
+		if m.Lost == lost && len(some) < 3 {
+			some = append(some, fmt.Sprintf("%s at byte %d", m.What, m.Offset))
+		}
+	}
+	return ": " + strings.Join(some, ", ")
 }
 
 func (r *Report) add(offset int64, lost bool, what string) {

@@ -57,6 +57,7 @@ func (t *turtle) end() Report {
 // broken reports a mistake by which the rest of the statement is lost.
 func (t *turtle) broken(what string) error {
 	if _, ok := t.peek(); !ok {
+		t.report.Cut = true
 		what += ": the document ends here"
 	}
 	t.report.add(t.at, true, what)

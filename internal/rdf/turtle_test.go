@@ -291,6 +291,19 @@ func TestTurtleOffset(t *testing.T) {
 	}
 }
 
+func TestReport(t *testing.T) {
+	for text, want := range map[string]string{
+		"<s> <p> <o> .": "",
+		"<s> <p> <o>":   "RDF: read with errors forgiven (1): no full stop after the last statement at byte 11",
+		"? .\n? .\n? .\n? .\n<s> <p> \"x\\y\" .": "RDF: parts of it could not be read (4): a statement cannot begin like this at byte 0, a statement cannot begin like this at byte 4, " +
+			"a statement cannot begin like this at byte 8; read with errors forgiven (1): a literal with an unknown escape or a line end at byte 29",
+	} {
+		if _, rep := short(t, text, Turtle); rep.String() != want {
+			t.Errorf("%q: %q", text, rep.String())
+		}
+	}
+}
+
 // An error of the reader ends the document, and is returned.
 func TestTurtleReadError(t *testing.T) {
 	for _, f := range []Format{Turtle, XML} {

@@ -105,7 +105,6 @@ func (t *turtle) iri() (string, error) {
 			if odd {
 				t.forgive("an IRI with characters that must be escaped")
 			}
-			t.report.Names = true
 			iri := t.base.resolve(clean(text))
 			if len(iri) > 2*maxIRI {
 				return "", t.broken("an IRI is too long")

@@ -155,6 +155,8 @@ func (x *xmlTokens) ended(err error) error {
 		what := "the document ends in an element"
 		if errors.As(err, &bad) && x.in.err != io.EOF {
 			what = bad.Msg
+		} else {
+			x.report.Cut = true
 		}
 		x.report.add(x.d.InputOffset(), true, what)
 	}
