@@ -43,9 +43,10 @@ func isList(name []byte) bool {
 }
 
 // LinkedData returns the JSON-LD of a page as one JSON array if it may describe datasets, nil
-// otherwise. Scripts that cannot be read as JSON are left out, and so are those with which the
-// result would be longer than limit bytes. For a page without JSON-LD it only searches for two
-// words. It builds no tree, so its memory does not grow with the page.
+// otherwise. What the page describes in microdata or RDFa follows, as JSON-LD, if it has a dataset.
+// Scripts that cannot be read as JSON are left out, and so are those with which the result would be
+// longer than limit bytes. For a page without any of these it only searches for a few words. It
+// builds no tree, so its memory does not grow with the page.
 func (x *Extractor) LinkedData(contentType, charsetName string, body []byte, limit int) []byte {
 	linked, _ := x.LinkedDataReport(contentType, charsetName, body, limit)
 	return linked
@@ -115,6 +116,9 @@ func (x *Extractor) LinkedDataReport(contentType, charsetName string, body []byt
 		}
 		out = append(out, text...)
 	}
+	if mayMark(body) {
+		out = appendMarkup(out, body, limit)
+	}
 	if len(out) == 1 {
 		return nil, odd
 	}
@@ -159,7 +163,7 @@ func isLinkedData(attr []byte) bool {
 // media type, in every spelling of its plus, and for the word in the script after it. It first
 // searches for a character that is rare in pages, which costs about a microsecond (m).
 func mayLink(body []byte) bool {
-	return scriptMayLink(body, '+', "json") || scriptMayLink(body, '&', "#43;json", "#x2b;json", "plus;json")
+	return mayMark(body) || scriptMayLink(body, '+', "json") || scriptMayLink(body, '&', "#43;json", "#x2b;json", "plus;json")
 }
 
 // scriptMayLink is linear: it searches each script once, however often sign occurs in it.
