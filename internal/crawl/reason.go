@@ -27,7 +27,7 @@ const (
 	ReasonType      Reason = "type"       // of a type that the crawl does not store (--types)
 	ReasonTooLarge  Reason = "too-large"  // a document about datasets over the limit
 	ReasonCatalogue Reason = "catalogue"  // a catalogue of datasets longer than --max-catalogue
-	ReasonRDF       Reason = "rdf"        // linked data in a form that is not read: Turtle, RDF/XML
+	ReasonRDF       Reason = "rdf"        // linked data that describes no dataset, or in Notation3
 	ReasonAddress   Reason = "address"    // its address is not allowed (private, link-local, …)
 	ReasonRedirects Reason = "redirects"  // too many redirects in a row
 	ReasonPorts     Reason = "ports"      // too many ports of one host

@@ -68,7 +68,8 @@ func claimsOf(p *pages.Page, room int) ([]crawl.DatasetClaim, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc := catalog.Document{URL: string(p.URL), Page: !p.IsMeta(), Fetched: p.FetchedAt, Capacity: room, First: max(p.Part-1, 0) * catalog.MaxClaims}
+	doc := documentOf(p)
+	doc.Capacity, doc.First = room, max(p.Part-1, 0)*catalog.MaxClaims
 	read := catalog.ReadJSON
 	if doc.Page {
 		read = catalog.ReadPage

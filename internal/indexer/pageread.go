@@ -88,7 +88,7 @@ const maxUnpacked = 1 << 20
 // Page.Claims: for a page its JSON-LD and the statements of its header, packed; for a document the
 // mark that the whole document does. nil means that it states nothing.
 func (r *pageReader) claims(p *pages.Page, body []byte) []byte {
-	doc := catalog.Document{URL: string(p.URL), Page: !p.IsMeta(), Fetched: p.FetchedAt}
+	doc := documentOf(p)
 	if p.IsMeta() {
 		if len(body) > catalog.MaxDocument {
 			r.log.Info("the metadata is too long to be read", "url", p.URL, "bytes", len(body), "limit", catalog.MaxDocument)
@@ -112,6 +112,16 @@ func (r *pageReader) claims(p *pages.Page, body []byte) []byte {
 		return nil
 	}
 	return s2.Encode(nil, text)
+}
+
+// documentOf describes a page, a metadata document or a part of one, whose form is JSON whatever
+// that of the document is.
+func documentOf(p *pages.Page) catalog.Document {
+	d := catalog.Document{URL: string(p.URL), Page: !p.IsMeta(), Fetched: p.FetchedAt}
+	if p.IsMeta() && p.Part == 0 {
+		d.Type = p.ContentType
+	}
+	return d
 }
 
 // metadataText returns the text of a metadata document. One in UTF-8 keeps its bytes: it may be in

@@ -111,7 +111,7 @@ func readAll(p *pages.Page) {
 		_, _ = e.Claims("curtsy", nil)
 		return
 	}
-	doc := catalog.Document{URL: string(p.URL), Page: !p.IsMeta()}
+	doc := documentOf(p)
 	if p.IsMeta() {
 		_, _ = catalog.ReadJSON(metadataText(body, p.Charset), doc)
 		return

@@ -12,6 +12,7 @@ import (
 	"github.com/curtsy/curtsy/internal/fetcher/answer"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
 	"github.com/curtsy/curtsy/internal/htmlscan"
+	"github.com/curtsy/curtsy/internal/rdf"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -120,6 +121,9 @@ func resultOf(u *crawl.VisitURL, a *wire.Answer) crawl.Result {
 func (k *Bringer) MediaTypes() []string {
 	p := k.p
 	all := append(p.Requests.Config.Types.MediaTypes(), typeLD, catalog.TypeLinkset)
+	for _, f := range []rdf.Format{rdf.Turtle, rdf.TriG, rdf.NTriples, rdf.NQuads, rdf.XML} {
+		all = append(all, f.MediaType())
+	}
 	if p.Requests.Config.Types&crawl.TypeFeed != 0 {
 		all = append(all, typesXML...)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/curtsy/curtsy/internal/fetcher/answer"
 	"github.com/curtsy/curtsy/internal/fetcher/publish"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
+	"github.com/curtsy/curtsy/internal/rdf"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -30,6 +31,8 @@ type catalogue struct {
 	u    *crawl.VisitURL
 	kind string // its media type
 
+	format rdf.Format // rdf.Unknown if it is JSON
+
 	body []byte // of a short one
 	sum  catalog.Summary
 	err  error // why a long one is incomplete: an error of catalog.Cut
@@ -37,7 +40,7 @@ type catalogue struct {
 }
 
 func (p *Pages) catalogue(u *crawl.VisitURL, kind string) *catalogue {
-	return &catalogue{p: p, u: u, kind: kind}
+	return &catalogue{p: p, u: u, kind: kind, format: rdf.FormatOf(kind)}
 }
 
 // want says from the header what is read of the document: nothing if it must not be stored, or if
@@ -67,6 +70,10 @@ func (c *catalogue) read(body io.Reader) error {
 		}
 		return err
 	}
+	if c.format != rdf.Unknown && !aboutDatasets(c.body) {
+		c.body, c.sent, c.err = nil, true, catalog.ErrNoDatasets
+		return nil
+	}
 	return c.parts(io.MultiReader(&first, body))
 }
 
@@ -74,7 +81,12 @@ func (c *catalogue) read(body io.Reader) error {
 func (c *catalogue) parts(body io.Reader) error {
 	c.body, c.sent = nil, true
 	c.p.Publisher.FlushPages() // earlier pages are published first
-	if c.sum, c.err = catalog.Cut(body, c.p.MaxCatalogue, c.send); c.err == nil {
+	if c.format != rdf.Unknown {
+		c.sum, c.err = catalog.CutRDF(body, c.format, string(c.u.URL), c.p.MaxCatalogue, c.send)
+	} else {
+		c.sum, c.err = catalog.Cut(body, c.p.MaxCatalogue, c.send)
+	}
+	if c.err == nil {
 		return nil
 	}
 	for _, own := range []error{catalog.ErrCatalogueLarge, catalog.ErrNoCatalogue, catalog.ErrBroken, catalog.ErrNoSpace} {
@@ -95,8 +107,12 @@ func (c *catalogue) send(part []byte) error {
 	if pub.Discard {
 		return nil
 	}
+	kind := c.kind
+	if c.format != rdf.Unknown {
+		kind = typeLD
+	}
 	page := crawl.Page{Kind: crawl.KindMeta, URL: c.u.URL, Visit: pub.Visit, FetchedAt: time.Now(), Part: c.sum.Parts,
-		ContentType: c.kind, Charset: "utf-8", Size: int64(len(part)), Encoding: crawl.EncodingS2, Body: s2.Encode(nil, part)}
+		ContentType: kind, Charset: "utf-8", Size: int64(len(part)), Encoding: crawl.EncodingS2, Body: s2.Encode(nil, part)}
 	start := time.Now()
 	pub.SendPages(pub.Shard, crawl.AppendPart(nil, &page))
 	c.p.Requests.Session.PausedSince(start)
@@ -138,7 +154,10 @@ func (p *Pages) keepMeta(u *crawl.VisitURL, a *wire.Answer, c *catalogue, r *cra
 			return
 		}
 	}
-	if short {
+	switch {
+	case short && c.format != rdf.Unknown:
+		c.readRDF()
+	case short:
 		c.sum, _ = catalog.Cut(bytes.NewReader(c.body), maxMeta, nil)
 	}
 	if c.incomplete(r) {
@@ -151,9 +170,7 @@ func (p *Pages) keepMeta(u *crawl.VisitURL, a *wire.Answer, c *catalogue, r *cra
 		r.ETag, r.LastModified = p.keptValidators(page.ETag, page.LastModified)
 	}
 	r.Class, r.NoSnippet = crawl.Stored, d.NoSnippet
-	if odd := c.sum.JSON.String(); odd != "" {
-		r.Rule = odd
-	}
+	r.Rule = c.odd()
 	p.directives = page.Directives
 	p.morePages(u, c)
 	if c.kind == catalog.TypeLinkset && !d.NoFollow {
@@ -171,6 +188,14 @@ func (p *Pages) keepMeta(u *crawl.VisitURL, a *wire.Answer, c *catalogue, r *cra
 	}
 }
 
+// odd describes what could not be read of the document, and what was forgiven.
+func (c *catalogue) odd() string {
+	if c.format != rdf.Unknown {
+		return c.sum.RDF.String()
+	}
+	return c.sum.JSON.String()
+}
+
 // incomplete fills in the result of a document that was not read to its end, and reports whether it
 // was not.
 func (c *catalogue) incomplete(r *crawl.Result) bool {
@@ -182,9 +207,14 @@ func (c *catalogue) incomplete(r *crawl.Result) bool {
 	switch {
 	case errors.Is(c.err, catalog.ErrCatalogueLarge):
 		refuse(crawl.ReasonCatalogue)
-	case c.u.Keep && (c.sum.JSON.Cut || c.sum.JSON.Failed):
+	case c.u.Keep && (c.sum.JSON.Cut || c.sum.JSON.Failed || c.sum.RDF.Cut):
 		// Some of it may be missing, so it does not replace the stored copy.
-		r.Class, r.Reason, r.Rule = crawl.Retry, crawl.ReasonNetwork, c.sum.JSON.String()
+		r.Class, r.Reason, r.Rule = crawl.Retry, crawl.ReasonNetwork, c.odd()
+	case c.err != nil && c.format != rdf.Unknown && !errors.Is(c.err, catalog.ErrNoSpace):
+		refuse(crawl.ReasonRDF)
+		if r.Rule = c.err.Error(); c.sum.RDF.Lost > 0 {
+			r.Rule += "; " + c.odd()
+		}
 	case errors.Is(c.err, catalog.ErrBroken):
 		refuse(crawl.ReasonType)
 		r.Rule = c.err.Error()
@@ -208,7 +238,8 @@ func (p *Pages) described(u *crawl.VisitURL, body []byte) {
 		if err != nil || to == u.URL || slices.Contains(links, to) {
 			return
 		}
-		if metaDocument(to, answer.MediaType(media), media == "").named() {
+		kind := answer.MediaType(media)
+		if metaDocument(to, kind, media == "").named() && rdf.FormatOf(kind) == rdf.Unknown {
 			links = append(links, to)
 		}
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/curtsy/curtsy/internal/fetcher/answer"
 	"github.com/curtsy/curtsy/internal/fetcher/requests"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
+	"github.com/curtsy/curtsy/internal/rdf"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -21,8 +22,10 @@ type fetched struct {
 	a    wire.Answer
 	kind string // its media type, declared or sniffed
 	sign metaSign
-	meta bool // it is a document that describes datasets
-	long *catalogue
+	// inRDF says that its first bytes decide whether it is in RDF
+	inRDF bool
+	meta  bool // it is a document that describes datasets
+	long  *catalogue
 }
 
 // Fetch fetches one URL that robots.txt allows.
@@ -69,19 +72,20 @@ func (f *fetched) want(status int, header http.Header) wire.Wanted {
 	declared := answer.ContentType(header)
 	f.kind = document.Canonical(answer.MediaType(declared))
 	f.sign = metaDocument(u, f.kind, declared == "")
+	f.inRDF = mayBeRDF(u, f.kind, declared == "")
 	switch {
 	case f.sign == metaAlways:
 		f.meta, f.long = true, p.catalogue(f.u, f.kind)
 		return f.long.want(header)
-	case f.sign != metaNever && declared != "" && !p.storable(f.kind) && !p.mayBeDocument(u, f.kind):
+	case (f.sign != metaNever || f.inRDF) && declared != "" && !p.storable(f.kind) && !p.mayBeDocument(u, f.kind):
 		return f.shown(header)
-	case f.sign != metaNever || declared == "" || p.mayBeDocument(u, f.kind):
+	case f.sign != metaNever || f.inRDF || declared == "" || p.mayBeDocument(u, f.kind):
 		return wire.Wanted{Limit: p.largest(), First: shapes.Look, Decide: func(first []byte) bool {
 			if declared == "" {
 				f.kind = answer.Sniff(first)
 			}
 			f.kind = documentType(u, f.kind, first)
-			f.meta = f.sign.isMeta(u, f.kind, first)
+			f.meta = f.isMeta(first)
 			return f.meta || p.storable(f.kind)
 		}, Instead: func() *wire.Wanted {
 			if !f.meta {
@@ -111,14 +115,25 @@ func (f *fetched) shown(header http.Header) wire.Wanted {
 		if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
 			return err
 		}
-		if f.meta = f.sign.isMeta(f.u.URL, f.kind, first[:n]); !f.meta {
+		if f.meta = f.isMeta(first[:n]); !f.meta {
 			return nil
 		}
+		long.kind, long.format = f.kind, rdf.FormatOf(f.kind)
 		if f.long = long; want.Stream == nil {
 			return nil
 		}
 		return want.Stream(io.MultiReader(bytes.NewReader(first[:n]), body))
 	}}
+}
+
+// isMeta reports whether the first bytes of an answer are those of a document that describes
+// datasets, or may do so. It gives a document in RDF its media type.
+func (f *fetched) isMeta(first []byte) bool {
+	if kind := shownRDF(f.u.URL, first); f.inRDF && kind != "" {
+		f.kind = kind
+		return true
+	}
+	return f.sign.isMeta(f.u.URL, f.kind, first)
 }
 
 // fail fills in the result of a request that failed, or of a page that could not be processed

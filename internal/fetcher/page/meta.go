@@ -9,6 +9,7 @@ import (
 	"github.com/curtsy/curtsy/internal/catalog/shapes"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher/answer"
+	"github.com/curtsy/curtsy/internal/rdf"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -40,7 +41,7 @@ const (
 // metaDocument returns what an answer of this media type needs to be a document that describes
 // datasets. unknown: the answer has no media type.
 func metaDocument(u canon.URL, kind string, unknown bool) metaSign {
-	if kind == typeLD || kind == catalog.TypeLinkset {
+	if kind == typeLD || kind == catalog.TypeLinkset || rdf.FormatOf(kind) != rdf.Unknown {
 		return metaAlways
 	}
 	usual := usualName(u)
@@ -107,8 +108,7 @@ func (s metaSign) isMeta(u canon.URL, kind string, first []byte) bool {
 
 // typeReason returns the reason why a page of a type that is not stored is refused.
 func typeReason(kind string) crawl.Reason {
-	switch kind {
-	case "text/turtle", "application/rdf+xml", "application/n-triples", "application/n-quads", "application/trig", "text/n3":
+	if kind == "text/n3" {
 		return crawl.ReasonRDF
 	}
 	return crawl.ReasonType

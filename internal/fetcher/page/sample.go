@@ -81,7 +81,7 @@ func (p *Pages) Verify(u canon.URL) (s crawl.Sample, ok bool) {
 			return wire.Wanted{Limit: p.MaxBody}
 		}
 		return wire.Wanted{Limit: p.MaxBody, First: shapes.Look, Decide: func(first []byte) bool {
-			f.meta = f.sign.isMeta(u, f.kind, first)
+			f.meta = f.isMeta(first)
 			return f.meta
 		}}
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/curtsy/curtsy/internal/catalog"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher/answer"
+	"github.com/curtsy/curtsy/internal/rdf"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -30,7 +31,8 @@ func signposts(h http.Header, at canon.URL) (links []canon.URL) {
 			continue
 		}
 		media, rels := answer.MediaType(l.Type), l.Relations()
-		wanted := slices.Contains(rels, "describedby") && metaDocument(u, media, l.Type == "").named() ||
+		inRDF := rdf.FormatOf(media) != rdf.Unknown // sites that have it usually have JSON-LD, too
+		wanted := slices.Contains(rels, "describedby") && metaDocument(u, media, l.Type == "").named() && !inRDF ||
 			slices.Contains(rels, "linkset") && media == catalog.TypeLinkset
 		if wanted && !slices.Contains(links, u) {
 			links = append(links, u)
