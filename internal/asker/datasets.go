@@ -16,10 +16,20 @@ import (
 // Datasets calls each for every dataset. Where shards do not answer, the datasets are made from the
 // claims of the others.
 func (c *Crawl) Datasets(ctx context.Context, each func(crawl.DatasetInfo) error) error {
+	return c.DatasetsAndUnread(ctx, each, func(string, string) {})
+}
+
+// DatasetsAndUnread also calls unread, before each, for every document that could not be read whole,
+// with the reason and the bytes.
+func (c *Crawl) DatasetsAndUnread(ctx context.Context, each func(crawl.DatasetInfo) error, unread func(document, why string)) error {
 	var all catalog.Collector
 	defer all.Close()
 	var failed error
 	missing := questions.Datasets.Each(ctx, c, nil, func(claim crawl.DatasetClaim) error {
+		if claim.Kind == crawl.DatasetUnread {
+			unread(claim.Document, claim.Unread)
+			return nil
+		}
 		failed = all.Add(claim)
 		return failed
 	})

@@ -75,9 +75,9 @@ func PageText(linked, header []byte) []byte {
 // ReadPage reads the datasets that a page describes from the result of PageText. It returns what
 // ReadJSON does. Claims of the header have a kind of their own: see crawl.DatasetHeader.
 func ReadPage(text []byte, d Document) ([]crawl.DatasetClaim, error) {
-	linked, header, both := bytes.Cut(text, []byte{headerMark})
+	linked, header, _ := bytes.Cut(text, []byte{headerMark})
 	claims, err := ReadJSON(linked, d)
-	if !both {
+	if header, _, _ = bytes.Cut(header, []byte{headerMark}); len(header) == 0 {
 		return claims, err
 	}
 	d.Header, d.First = true, d.First+MaxClaims

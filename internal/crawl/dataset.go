@@ -20,13 +20,16 @@ const (
 	DatasetHeader      = "link-header" // the Link headers of a page
 )
 
+// DatasetUnread is the kind of a claim about no dataset: its document could not be read whole.
+const DatasetUnread = "unread"
+
 // DatasetKinds are all kinds, in the order of trust.
 var DatasetKinds = []string{DatasetDataTxt, DatasetDataPackage, DatasetCroissant, DatasetJSONLD, DatasetDCAT, DatasetCKAN, DatasetAPI, DatasetLinkset, DatasetHeader}
 
 // DatasetClaim is what one document states about one dataset. Fields are empty if it states
 // nothing.
 type DatasetClaim struct {
-	Kind     string `json:"kind"`     // one of DatasetKinds
+	Kind     string `json:"kind"`     // one of DatasetKinds, or DatasetUnread
 	Document string `json:"document"` // URL of the document, after redirects
 	Form     string `json:"form,omitempty"`
 	Line     int    `json:"line,omitempty"` // in a data.txt
@@ -75,6 +78,9 @@ type DatasetClaim struct {
 
 	// Usage is what the document may be used for (formats §8).
 	Usage usage.Statements `json:"usage,omitempty"`
+
+	// Unread is, with DatasetUnread, why the document could not be read whole, and at which bytes.
+	Unread string `json:"unread,omitempty"`
 }
 
 // RemoveProse removes all prose from a claim, because its document has nosnippet. This includes the

@@ -57,7 +57,8 @@ func (s *shard) keepParts(ctx context.Context, batch []crawl.Page, now time.Time
 }
 
 // claimsOf reads the datasets that a page with Claims describes, as far as there is memory for
-// them. Text is left out if the page has nosnippet.
+// them. Text is left out if the page has nosnippet. A document that could not be read whole has one
+// more claim, of crawl.DatasetUnread.
 func claimsOf(p *pages.Page, room int) ([]crawl.DatasetClaim, error) {
 	raw, err := pages.Unpack(nil, crawl.EncodingS2, p.Claims)
 	if len(p.Claims) == 0 {
@@ -84,6 +85,9 @@ func claimsOf(p *pages.Page, room int) ([]crawl.DatasetClaim, error) {
 			claims[i].RemoveProse()
 		}
 	}
+	if why := catalog.Unread(raw, doc.Page); why != "" {
+		claims, err = append(claims, crawl.DatasetClaim{Kind: crawl.DatasetUnread, Document: doc.URL, Unread: why, Allowed: true, FetchedAt: p.FetchedAt}), nil
+	}
 	return claims, err
 }
 
@@ -105,6 +109,12 @@ func (a answers) eachClaim(fn func(crawl.DatasetClaim) error) error {
 
 func eachClaimIn(p part, token string, now time.Time, budget *catalog.Budget, fn func(crawl.DatasetClaim) error) error {
 	hand := func(claims []crawl.DatasetClaim) error {
+		if n := len(claims) - 1; n >= 0 && claims[n].Kind == crawl.DatasetUnread {
+			if err := fn(claims[n]); err != nil {
+				return err
+			}
+			claims = claims[:n]
+		}
 		kept := claims[:0]
 		for _, c := range claims {
 			if c, ok := p.remembered(c); ok {

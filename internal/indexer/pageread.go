@@ -94,24 +94,37 @@ func (r *pageReader) claims(p *pages.Page, body []byte) []byte {
 			r.log.Info("the metadata is too long to be read", "url", p.URL, "bytes", len(body), "limit", catalog.MaxDocument)
 			return nil
 		}
-		if !r.tells(catalog.ReadJSON, metadataText(body, p.Charset), doc) {
+		text := metadataText(body, p.Charset)
+		if !r.tells(catalog.ReadJSON, text, doc) && catalog.Unread(text, false) == "" {
 			return nil
 		}
 		return []byte{}
 	}
-	linked := r.extract.LinkedData(p.ContentType, p.Charset, body, catalog.MaxDocument)
+	linked, odd := r.extract.LinkedDataReport(p.ContentType, p.Charset, body, catalog.MaxDocument)
+	unread := unreadScripts(odd)
 	header := p.Signposts
 	if len(header) > crawl.MaxSignposts {
 		header = nil
 	}
-	if linked == nil && header == nil {
+	if linked == nil && header == nil && unread == "" {
 		return nil
 	}
 	text := catalog.PageText(linked, header)
-	if !r.tells(catalog.ReadPage, text, doc) {
+	if !r.tells(catalog.ReadPage, text, doc) && unread == "" {
 		return nil
 	}
-	return s2.Encode(nil, text)
+	return s2.Encode(nil, catalog.WithUnread(text, unread))
+}
+
+// unreadScripts describes the scripts of a page that could not be read whole.
+func unreadScripts(odd []pagetext.ScriptReport) string {
+	var all []string
+	for _, s := range odd {
+		if !s.Whole() {
+			all = append(all, s.String())
+		}
+	}
+	return strings.Join(all, "; ")
 }
 
 // documentOf describes a page, a metadata document or a part of one, whose form is JSON whatever

@@ -74,6 +74,20 @@ type wanted struct {
 	licenses []string
 	about    string         // what selects the crawl, behind another command
 	leftOut  map[string]int // by document: datasets beyond the limit for one site
+	unread   []string       // documents that could not be read whole, with the reason
+	unnamed  int            // further ones
+}
+
+// maxUnread is how many documents are named that could not be read whole.
+const maxUnread = 1000
+
+// noteUnread remembers a document that could not be read whole.
+func (w *wanted) noteUnread(document, why string) {
+	if len(w.unread) == maxUnread {
+		w.unnamed++
+		return
+	}
+	w.unread = append(w.unread, fmt.Sprintf("%s could not be read whole: %s", document, why))
 }
 
 // note remembers how many datasets of a document are not listed.
@@ -88,8 +102,15 @@ func (w *wanted) note(d *crawl.DatasetInfo) {
 	}
 }
 
-// print reports the documents whose datasets are not all listed.
+// print reports the documents that could not be read whole, or whose datasets are not all listed.
 func (w *wanted) print(to io.Writer) {
+	slices.Sort(w.unread)
+	for _, line := range slices.Compact(w.unread) {
+		fmt.Fprintln(to, term.Clean(line))
+	}
+	if w.unnamed > 0 {
+		fmt.Fprintf(to, "and %d more documents could not be read whole\n", w.unnamed)
+	}
 	for i, document := range slices.Sorted(maps.Keys(w.leftOut)) {
 		if i == 10 {
 			fmt.Fprintf(to, "and %d more documents\n", len(w.leftOut)-i)
@@ -107,6 +128,7 @@ func (w *wanted) flags(cmd *cobra.Command) {
 // catalogue is what lists datasets: an asker.Crawl.
 type catalogue interface {
 	Datasets(context.Context, func(crawl.DatasetInfo) error) error
+	DatasetsAndUnread(context.Context, func(crawl.DatasetInfo) error, func(document, why string)) error
 }
 
 // datasets calls each for the selected datasets.
@@ -114,13 +136,13 @@ func (w *wanted) datasets(ctx context.Context, from catalogue, words []string, e
 	if err := w.check(); err != nil {
 		return err
 	}
-	return from.Datasets(ctx, func(d crawl.DatasetInfo) error {
+	return from.DatasetsAndUnread(ctx, func(d crawl.DatasetInfo) error {
 		w.note(&d)
 		if !catalog.Licensed(&d, w.licenses) || !catalog.HasWords(&d, words) {
 			return nil
 		}
 		return each(d)
-	})
+	}, w.noteUnread)
 }
 
 // check refuses unknown licences.

@@ -16,7 +16,15 @@ import (
 
 // sets are a catalogue with these datasets and nothing else.
 type sets struct {
-	all []crawl.DatasetInfo
+	all    []crawl.DatasetInfo
+	unread [][2]string // document and reason
+}
+
+func (s sets) DatasetsAndUnread(ctx context.Context, each func(crawl.DatasetInfo) error, unread func(document, why string)) error {
+	for _, u := range s.unread {
+		unread(u[0], u[1])
+	}
+	return s.Datasets(ctx, each)
 }
 
 func (s sets) Datasets(_ context.Context, each func(crawl.DatasetInfo) error) error {
@@ -54,6 +62,31 @@ func TestDatasetsWanted(t *testing.T) {
 	w := wanted{licenses: []string{"free"}}
 	if err := w.datasets(t.Context(), from, nil, nil); err == nil || !strings.Contains(err.Error(), "CC-BY-4.0") {
 		t.Errorf("a licence nobody knows: %v", err)
+	}
+}
+
+// Documents that could not be read whole are named, once each and up to a limit.
+func TestDatasetsUnread(t *testing.T) {
+	const why = "JSON: one entry of 3 could not be read: \"x\" where a comma should be at byte 456"
+	from := sets{unread: [][2]string{{"https://b.example/data.json", why}, {"https://a.example/data.json", why}, {"https://b.example/data.json", why}}}
+	list := func() string {
+		var w wanted
+		var out strings.Builder
+		if err := w.datasets(t.Context(), from, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		w.print(&out)
+		return out.String()
+	}
+	if got, want := list(), "https://a.example/data.json could not be read whole: "+why+"\nhttps://b.example/data.json could not be read whole: "+why+"\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	from.unread = nil
+	for i := range maxUnread + 2 {
+		from.unread = append(from.unread, [2]string{fmt.Sprintf("https://%d.example/", i), why})
+	}
+	if got := list(); strings.Count(got, "\n") != maxUnread+1 || !strings.Contains(got, "and 2 more documents could not be read whole") {
+		t.Errorf("%d lines", strings.Count(got, "\n"))
 	}
 }
 

@@ -87,6 +87,9 @@ func (c *catalogue) parts(body io.Reader) error {
 		c.sum, c.err = catalog.Cut(body, c.p.MaxCatalogue, c.send)
 	}
 	if c.err == nil {
+		if !c.sum.JSON.Whole() {
+			return c.send(catalog.UnreadPart(c.sum.JSON.String()))
+		}
 		return nil
 	}
 	for _, own := range []error{catalog.ErrCatalogueLarge, catalog.ErrNoCatalogue, catalog.ErrBroken, catalog.ErrNoSpace} {
