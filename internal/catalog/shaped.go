@@ -64,7 +64,7 @@ func (r *jsonReader) shaped(s *shapes.Shape, root any) {
 		case shapes.Linkset:
 			r.linkContext(m)
 		case shapes.Listed:
-			r.listed(m)
+			r.listed(s.Rewritten(m))
 		default:
 			d := s.Rewritten(m)
 			if d == nil {
@@ -74,6 +74,9 @@ func (r *jsonReader) shaped(s *shapes.Shape, root any) {
 				r.kind, r.name = crawl.DatasetCKAN, r.text(m["name"])
 			}
 			r.dataset(node{d, d})
+			if n := len(r.claims); n > 1 && r.claims[n-1].ID != "" && r.claims[n-1].ID == r.claims[n-2].ID {
+				r.claims = r.claims[:n-1] // an older version of it
+			}
 		}
 	}
 }

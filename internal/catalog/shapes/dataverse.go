@@ -13,7 +13,7 @@ func dataverse(m map[string]any) map[string]any {
 	}
 	d := map[string]any{
 		"identifier": first(doi(version["datasetPersistentId"]), m["persistentUrl"]), "publisher": m["publisher"],
-		"license": license(at(version, "license.uri"), at(version, "license.name"), text(version["license"])),
+		"license": license(at(version, "license.uri"), at(version, "license.name"), at(version, "license.label"), text(version["license"])),
 		"issued":  first(m["publicationDate"], version["publicationDate"], version["releaseTime"]), "modified": version["lastUpdateTime"],
 		"version":      versionOf(version["versionNumber"], version["versionMinorNumber"]),
 		"distribution": each(version["files"], dataverseFile),

@@ -1,9 +1,13 @@
 package shapes
 
-import "slices"
+import (
+	"net/url"
+	"slices"
+)
 
 // record rewrites a record of Zenodo or of another InvenioRDM, if it is a dataset. Both write the
-// same facts in different ways: Zenodo's files are a list, others an object by name.
+// same facts in different ways: Zenodo's files are a list, others an object by name. A file that
+// has no link of its own is in the record's files, under its name.
 func record(m map[string]any) map[string]any {
 	about := object(m["metadata"])
 	if text(first(at(about, "resource_type.type"), at(about, "resource_type.id"))) != "dataset" {
@@ -21,9 +25,13 @@ func record(m map[string]any) map[string]any {
 		}),
 		"distribution": each(recordFiles(m["files"]), func(v any) any {
 			f := object(v)
+			u := first(at(f, "links.content"), at(f, "links.download"), at(f, "links.self"))
+			if folder := text(at(m, "links.files")); u == nil && folder != "" && text(f["key"]) != "" && text(at(m, "access.files")) != "restricted" {
+				u = folder + "/" + url.PathEscape(text(f["key"])) + "/content"
+			}
 			return map[string]any{
-				"downloadURL": first(at(f, "links.content"), at(f, "links.download"), at(f, "links.self")), "name": first(f["key"], f["filename"]),
-				"mediaType": first(f["mimetype"], f["type"]), "byteSize": first(f["size"], f["filesize"]), "checksum": checksum("", text(f["checksum"])),
+				"downloadURL": u, "name": first(f["key"], f["filename"]), "mediaType": first(f["mimetype"], f["type"]),
+				"byteSize": first(f["size"], f["filesize"]), "checksum": checksum("", text(f["checksum"])),
 			}
 		}),
 	}

@@ -1,8 +1,12 @@
 package shapes
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -136,6 +140,78 @@ func TestShowsHoweverMuch(t *testing.T) {
 		if !shows {
 			t.Errorf("%s does not show what it is", name)
 		}
+	}
+}
+
+// The example of each shape shows it in its first 4 KiB, and no other shape comes before it.
+func TestExamples(t *testing.T) {
+	for i := range table {
+		s := &table[i]
+		body, err := os.ReadFile("../testdata/catalogues/" + s.example)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := body[:min(len(body), Look)]
+		root, cut := sketch(first)
+		path := s.path
+		if s.named != "" {
+			path, _, _ = strings.Cut(s.named, " ")
+		}
+		for _, p := range []string{path, cmp.Or(s.path, "/x")} {
+			if got := shapeOf(root, p, cut); got != s {
+				t.Errorf("%s at %s is read as %+v", s.example, p, got)
+			}
+		}
+		if s.dataset == nil {
+			continue
+		}
+		n := 0
+		var whole any
+		if err := json.Unmarshal(body, &whole); err != nil {
+			t.Fatal(err)
+		}
+		for m := range s.Datasets(whole) {
+			if d := s.Rewritten(m); d != nil && text(d["title"]) != "" {
+				n++
+			}
+		}
+		if n == 0 {
+			t.Errorf("%s has no dataset", s.example)
+		}
+	}
+}
+
+// The sketch of a whole document is the document.
+func TestSketchOfAWhole(t *testing.T) {
+	files, err := filepath.Glob("../testdata/catalogues/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatal(err, files)
+	}
+	for _, name := range files {
+		body, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dec := json.NewDecoder(bytes.NewReader(body))
+		dec.UseNumber()
+		var want any
+		if err := dec.Decode(&want); err != nil {
+			t.Fatal(err)
+		}
+		if got, cut := sketch(body); cut || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: cut %t, or otherwise", name, cut)
+		}
+	}
+}
+
+// Limits of the sketch: depth, and what is too deep for it.
+func TestSketchLimits(t *testing.T) {
+	deep := func(n int) []byte { return []byte(strings.Repeat(`[`, n) + strings.Repeat(`]`, n)) }
+	if _, cut := sketch(deep(maxSketch + 1)); cut {
+		t.Error("a document at the limit is cut")
+	}
+	if _, cut := sketch(deep(maxSketch + 2)); !cut {
+		t.Error("a document past the limit is read")
 	}
 }
 

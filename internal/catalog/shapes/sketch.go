@@ -167,7 +167,8 @@ func (s *sketcher) object(depth int) map[string]any {
 	}
 }
 
-func (s *sketcher) list(depth int) (all []any) {
+func (s *sketcher) list(depth int) []any {
+	all := []any{}
 	for s.in = s.in[1:]; ; {
 		b, ok := s.next()
 		switch {

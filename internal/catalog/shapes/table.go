@@ -91,15 +91,12 @@ var table = []Shape{
 		example: "arcgis-v3.json",
 	},
 	{
-		Name: "Zenodo", at: "hits.hits ", needs: "metadata", only: "metadata.resource_type.type=dataset metadata.resource_type.id=dataset",
-		some:  "conceptrecid conceptdoi doi_url recid links.latest_html links.self_html links.bucket files.checksum metadata.access_right metadata.publication_date metadata.resource_type",
+		Name: "Zenodo, InvenioRDM", at: "hits.hits ", needs: "metadata|links.self|files.entries", only: "metadata.resource_type.type=dataset metadata.resource_type.id=dataset",
+		some: `conceptrecid conceptdoi doi_url recid links.latest_html links.self_html links.bucket files.checksum metadata.access_right metadata.publication_date
+			metadata.resource_type links.self_iiif_manifest links.archive links.media_files links.access_links pids.doi pids.oai parent.id versions.is_latest files.entries
+			access.record`,
 		named: "/api/records", dataset: record,
 		example: "zenodo.json",
-	},
-	{
-		Name: "InvenioRDM", at: "hits.hits ", needs: "links.self", only: "metadata.resource_type.type=dataset metadata.resource_type.id=dataset",
-		some: "links.self_iiif_manifest links.archive links.media_files links.access_links links.latest_html pids.doi pids.oai parent.id versions.is_latest files.entries access.record", dataset: record,
-		example: "inveniordm.json",
 	},
 	{
 		Name: "Figshare", at: "", needs: "url_public_html|url_public_api|files.download_url", only: "defined_type_name=dataset,fileset",
@@ -129,9 +126,9 @@ var table = []Shape{
 		example: "linkset.json",
 	},
 	{
-		Name: "Project Open Data, DCAT-US", Kind: Listed, at: "dataset datasets ", needs: "title|name accessLevel|distribution.downloadURL|distribution.accessURL|distribution.contentUrl", not: "@id @graph @context",
-		some:    "description identifier keyword modified publisher license accessURL downloadURL contactPoint issued theme spatial landingPage bureauCode",
-		named:   "/api/feed/dcat-us /metastore/schemas/dataset/items",
+		Name: "Project Open Data, DCAT-US", Kind: Listed, at: "dataset datasets ", needs: "title|name accessLevel|distribution.downloadURL|distribution.accessURL|distribution.contentUrl|distribution.data.downloadURL", not: "@id @graph @context",
+		some:  "description identifier keyword modified publisher license accessURL downloadURL contactPoint issued theme spatial landingPage bureauCode",
+		named: "/api/feed/dcat-us /metastore/schemas/dataset/items", dataset: dkan,
 		example: "datagov.json",
 	},
 }
