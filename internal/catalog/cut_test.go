@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -30,6 +31,15 @@ func bigCatalogue(n int) []byte {
 	}
 	b.WriteString("]}\n")
 	return b.Bytes()
+}
+
+// example returns an answer of a catalogue.
+func example(name string) []byte {
+	b, err := os.ReadFile("testdata/catalogues/" + name)
+	if err != nil {
+		panic(err)
+	}
+	return b
 }
 
 // cutAll returns the claims in all parts of a document.
@@ -67,6 +77,17 @@ func TestCutReadsTheSame(t *testing.T) {
 			"dataset":[{"titel":"b","dateien":[{"downloadURL":"https://p.example/b.csv"}]}]}`),
 		"CKAN": []byte(`{"success":true,"result":{"count":2,"results":[{"name":"a","title":"A","resources":[{"url":"https://p.example/a.csv"}]},
 			{"name":"b","resources":[]}]}}`),
+		"datasets":   []byte(`{"datasets":[{"title":"a","accessLevel":"public","description":"d","identifier":"i"}]}`),
+		"1.0":        []byte(`[{"title":"a","accessLevel":"public","description":"d","keyword":["k"],"accessURL":"https://p.example/a.csv"}, {"title":"b","accessLevel":"public"}]`),
+		"Dataverse":  example("dataverse-search.json"),
+		"Socrata":    example("socrata.json"),
+		"views":      example("socrata-views.json"),
+		"ArcGIS":     example("arcgis.json"),
+		"ArcGIS 3":   example("arcgis-v3.json"),
+		"Zenodo":     example("zenodo.json"),
+		"Figshare":   example("figshare-list.json"),
+		"OpenAIRE":   example("openaire.json"),
+		"links":      example("linkset.json"),
 		"bad member": []byte(`{"dataset":[{"title":"a","x":1},{"title":bad},{"title":"b","x":1}]}`),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -170,6 +191,16 @@ func TestPaging(t *testing.T) {
 			[]string{"https://p.example/c.jsonld?page=2", "https://p.example/c.jsonld?page=3", "https://p.example/c.jsonld?page=4"}},
 		{"hydra view", "https://p.example/c.jsonld", `{"dataset":[{"title":"a"}],"hydra:view":{"@id":"?a=1","hydra:next":{"@id":"?a=x"},"hydra:last":"?b=1"}}`,
 			[]string{"https://p.example/c.jsonld?a=x"}},
+		{"Dataverse", "https://p.example/api/search?q=x&per_page=10", `{"status":"OK","data":{"q":"x","total_count":1500,"start":0,"items":[` + strings.Repeat(`{"type":"dataset"},`, 9) + `{"type":"file"}]}}`,
+			[]string{"https://p.example/api/search?per_page=1000&q=x&start=10", "https://p.example/api/search?per_page=1000&q=x&start=1010"}},
+		{"Socrata", "https://p.example/api/catalog/v1", `{"results":[{"resource":{}},{"resource":{}}],"resultSetSize":3,"timings":{}}`, []string{"https://p.example/api/catalog/v1?limit=1000&offset=2"}},
+		{"Zenodo", "https://p.example/api/records?size=1", `{"hits":{"hits":[{"id":1}],"total":2},"links":{"self":"https://p.example/api/records?page=1&size=1","next":"https://p.example/api/records?page=2&size=1"}}`,
+			[]string{"https://p.example/api/records?page=2&size=1"}},
+		{"Zenodo, the last", "https://p.example/api/records?page=2&size=1", `{"hits":{"hits":[{"id":1}],"total":2},"links":{"self":"https://p.example/api/records?page=2&size=1"}}`, nil},
+		{"OGC API", "https://p.example/api/search/v1/collections/dataset/items", `{"features":[{"id":"1"}],"links":[{"rel":"self","href":"?startindex=1"},{"rel":"next","href":"?startindex=2"}]}`,
+			[]string{"https://p.example/api/search/v1/collections/dataset/items?startindex=2"}},
+		{"JSON:API", "https://p.example/api/v3/datasets", `{"data":[{"id":"1"}],"meta":{"total":2,"next":"https://p.example/api/v3/datasets?page%5Bkey%5D=x"}}`, []string{"https://p.example/api/v3/datasets?page%5Bkey%5D=x"}},
+		{"a number is no page", "https://p.example/c.json", `{"dataset":[{"title":"a"}],"links":{"next":2},"meta":[]}`, nil},
 		{"another site", "https://p.example/c.jsonld", `{"dataset":[{"title":"a"}],"hydra:next":"https://q.example/c.jsonld"}`, nil},
 	} {
 		s, err := Cut(strings.NewReader(tt.body), 1<<20, func([]byte) error { return nil })

@@ -41,6 +41,27 @@ func (r *jsonReader) datasets(root any) {
 	}
 }
 
+// Whole returns the addresses of the whole descriptions of the datasets that a list at this address
+// has: maxDescribed at most, on the same origin.
+func Whole(body []byte, address string) (all []string) {
+	base, err := url.Parse(address)
+	list, isList := decoded(body).([]any)
+	if err != nil || !isList {
+		return nil
+	}
+	s := shapes.Of(list, base.Path)
+	if s == nil {
+		return nil
+	}
+	for m := range s.Datasets(list) {
+		u, err := base.Parse(s.Whole(m))
+		if s.Whole(m) != "" && err == nil && u.Scheme == base.Scheme && u.Host == base.Host && len(all) < maxDescribed {
+			all = append(all, u.String())
+		}
+	}
+	return all
+}
+
 // linkedData reads the datasets of a document in JSON-LD.
 func (r *jsonReader) linkedData(root any) {
 	r.index(root, 0)

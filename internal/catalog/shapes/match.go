@@ -176,6 +176,14 @@ func (s *Shape) Datasets(root any) iter.Seq[map[string]any] {
 	}
 }
 
+// Whole returns the address of the whole description of a dataset that is in a list, or "".
+func (s *Shape) Whole(m map[string]any) string {
+	if s.whole == "" {
+		return ""
+	}
+	return text(m[s.whole])
+}
+
 // Rewritten returns a dataset in the names of DCAT and schema.org, or nil if it is none. A dataset
 // that package catalog reads as it is is returned as it is.
 func (s *Shape) Rewritten(m map[string]any) map[string]any {

@@ -12,8 +12,32 @@ import (
 	"unicode/utf16"
 )
 
-// shown are beginnings of documents that describe datasets, by their path.
-var shown = []struct{ name, path, body string }{
+// document is the beginning of a document, and its path.
+type document struct{ name, path, body string }
+
+// others returns documents that describe no dataset, although some words in them may suggest it.
+func others(t testing.TB) (all []document) {
+	raw, err := os.ReadFile("../testdata/catalogues/others.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []struct {
+		Why     string
+		Answers map[string]struct{ Text string }
+	}
+	if err := json.Unmarshal(raw, &cases); err != nil || len(cases) < 40 {
+		t.Fatal(err, len(cases))
+	}
+	for _, c := range cases {
+		for path, a := range c.Answers {
+			all = append(all, document{c.Why, path, a.Text})
+		}
+	}
+	return all
+}
+
+// shown are documents that describe datasets.
+var shown = []document{
 	{"CKAN package_show", "/api/3/action/package_show", `{"help": "h", "success": true, "result": {"author": "A", "creator_user_id": "u", "id": "1", "isopen": true, "license_id": "cc-by", "name": "n"`},
 	{"CKAN package_show elsewhere", "/x/7.json", `{"success": true, "result": {"license_title": "L", "name": "n", "notes": "words", "resources": [{"url": "https://d.example/f.csv"}]}}`},
 	{"a long text comes first", "/api/3/action/package_show", `{"success": true, "result": {"notes": "` + strings.Repeat("words ", 2000)},
@@ -41,59 +65,6 @@ var shown = []struct{ name, path, body string }{
 	{"Hugging Face", "/api/datasets/o/n", `{"_id": "1", "id": "o/n", "author": "o", "sha": "f", "gated": false}`},
 }
 
-// others are documents that describe no dataset, although a word or two of them may suggest it.
-var others = []struct{ name, path, body string }{
-	{"a chart", "/chart.json", `{"type": "bar", "data": {"labels": ["a"], "datasets": [{"label": "Sales", "data": [1, 2, 3]}]}}`},
-	{"a chart's data", "/chart.json", `{"labels": ["a"], "datasets": [{"label": "Sales", "title": "t", "description": "d", "data": [1, 2, 3]}]}`},
-	{"npm's package.json", "/package.json", `{"name": "n", "version": "1.0.0", "license": "MIT", "description": "d", "keywords": ["data"], "author": "a", "homepage": "h", "repository": {"type": "git", "url": "u"}}`},
-	{"npm's package-lock.json", "/package-lock.json", `{"name": "n", "version": "1.0.0", "lockfileVersion": 3, "requires": true, "packages": {"": {"name": "n", "license": "MIT"}}}`},
-	{"GeoJSON", "/map.geojson", `{"type": "FeatureCollection", "name": "n", "features": [{"type": "Feature", "properties": {"name": "a park", "owner": "City", "access": "public", "url": "https://d.example/p"}, "geometry": null}]}`},
-	{"TopoJSON", "/map.json", `{"type": "Topology", "objects": {"a": {"type": "GeometryCollection", "geometries": []}}, "arcs": []}`},
-	{"OpenAPI", "/openapi.json", `{"openapi": "3.0.3", "info": {"title": "Datasets API", "description": "d", "license": {"name": "MIT"}, "version": "1"}, "paths": {"/api/datasets": {"get": {"summary": "Lists datasets"}}}}`},
-	{"Vega-Lite", "/spec.json", `{"$schema": "https://vega.github.io/schema/vega-lite/v5.json", "datasets": {"d": [{"a": 1}]}, "data": {"url": "https://d.example/f.csv"}, "title": "t", "description": "d"}`},
-	{"GTFS in JSON", "/gtfs.json", `{"agency": [{"agency_id": "1", "agency_name": "n", "agency_url": "u"}], "stops": [], "feed_info": {"feed_publisher_name": "p"}}`},
-	{"GBFS", "/gbfs.json", `{"last_updated": 1, "ttl": 0, "version": "2.3", "data": {"en": {"feeds": [{"name": "station_status", "url": "https://d.example/s.json"}]}}}`},
-	{"a list of things", "/api/things", `{"data": [{"id": 1, "type": "article", "attributes": {"title": "t", "description": "d", "owner": "o", "slug": "s"}}], "links": {"next": null}}`},
-	{"an answer with status OK", "/api/search", `{"status": "OK", "data": {"items": [{"name": "Tea", "type": "product", "identifier": "1", "url": "u", "description": "d"}], "total_count": 1}}`},
-	{"Elasticsearch", "/api/search", `{"took": 1, "hits": {"total": {"value": 1}, "hits": [{"_index": "pages", "_id": "1", "_source": {"title": "t", "metadata": {"a": 1}}}]}}`},
-	{"a CKAN's names", "/api/3/action/package_list", `{"help": "h", "success": true, "result": ["a", "b"]}`},
-	{"a CKAN's organization", "/api/3/action/organization_show", `{"success": true, "result": {"name": "n", "title": "t", "description": "d", "package_count": 3, "num_followers": 0, "is_organization": true, "state": "active", "type": "organization"}}`},
-	{"a CKAN's resource", "/api/3/action/resource_show", `{"success": true, "result": {"package_id": "1", "name": "n", "url": "https://d.example/f.csv", "hash": "", "size": 1, "format": "CSV", "metadata_modified": "2020"}}`},
-	{"a CKAN's datastore", "/api/3/action/datastore_search", `{"success": true, "result": {"resource_id": "1", "fields": [{"id": "name", "type": "text"}], "records": [{"name": "a", "notes": "b"}], "total": 1}}`},
-	{"a CKAN's error", "/api/3/action/package_show", `{"help": "h", "success": false, "error": {"message": "Not found", "__type": "Not Found Error"}}`},
-	{"a Dataverse collection", "/api/dataverses/root", `{"status": "OK", "data": {"id": 1, "alias": "root", "name": "Root", "affiliation": "u", "dataverseContacts": [], "permissionRoot": true, "description": "d", "dataverseType": "UNCATEGORIZED"}}`},
-	{"a Zenodo paper", "/api/records/1", `{"id": 1, "conceptrecid": "0", "doi": "10.5281/zenodo.1", "doi_url": "u", "metadata": {"title": "t", "publication_date": "2020-01-01", "resource_type": {"title": "Journal article", "type": "publication", "subtype": "article"}}}`},
-	{"a Figshare poster", "/v2/articles/1", `{"id": 1, "title": "t", "defined_type_name": "poster", "url_public_html": "u", "url_public_api": "u", "published_date": "2020", "figshare_url": "u"}`},
-	{"a Hugging Face model", "/api/models/o/n", `{"_id": "1", "id": "o/n", "modelId": "o/n", "author": "o", "sha": "f", "gated": false, "downloads": 1, "tags": [], "siblings": [{"rfilename": "a"}]}`},
-	{"a Hugging Face space", "/api/spaces/o/n", `{"_id": "1", "id": "o/n", "author": "o", "sha": "f", "sdk": "gradio", "likes": 1}`},
-	{"DataCite's article", "/dois/10.1/x", `{"data": {"id": "10.1/x", "type": "dois", "attributes": {"doi": "10.1/x", "prefix": "10.1", "identifiers": [], "creators": [], "titles": [{"title": "t"}], "types": {"resourceTypeGeneral": "JournalArticle"}}}}`},
-	{"a Socrata chart", "/api/catalog/v1", `{"results": [{"resource": {"id": "abcd-1234", "name": "n", "type": "chart", "parent_fxf": ["wxyz-1234"]}, "classification": {"domain_category": "c", "tags": []}, "permalink": "u"}], "resultSetSize": 1}`},
-	{"rows of a Socrata dataset", "/resource/abcd-1234.json", `[{"id": "1", "name": "n", "license": "x", "description": "d", "publisher": "p"}]`},
-	{"schema.org, a product", "/p.json", `{"@context": "https://schema.org", "@type": "Product", "name": "Dataset cleaner", "license": "l", "distribution": "x"}`},
-	{"schema.org, an article about a dataset", "/p.json", `{"@context": "https://schema.org", "@type": "Article", "name": "n", "isBasedOn": {"@type": "Dataset", "name": "d"}}`},
-	{"JSON-LD with DCAT in its context alone", "/p.json", `{"@context": {"dcat": "http://www.w3.org/ns/dcat#"}, "@graph": [{"@id": "a", "@type": "skos:Concept"}]}`},
-	{"a SKOS vocabulary", "/p.json", `{"@context": {"skos": "http://www.w3.org/2004/02/skos/core#"}, "@graph": [{"@id": "a", "@type": "skos:ConceptScheme"}]}`},
-	{"kustomize", "/kustomization.json", `{"kind": "Kustomization", "resources": ["a.yaml", "b.yaml"], "name": "n"}`},
-	{"an API's resources", "/api.json", `{"title": "My API", "name": "n", "description": "d", "version": "1", "resources": [{"name": "users", "path": "/users", "url": "u"}]}`},
-	{"Terraform", "/state.json", `{"version": 4, "terraform_version": "1", "resources": [{"mode": "managed", "type": "t", "name": "n", "instances": []}]}`},
-	{"a web app's manifest", "/manifest.json", `{"name": "n", "short_name": "s", "description": "d", "start_url": "/", "icons": []}`},
-	{"a JSON feed", "/feed.json", `{"version": "https://jsonfeed.org/version/1.1", "title": "t", "home_page_url": "u", "items": [{"id": "1", "url": "u", "title": "t", "date_published": "2020", "authors": [{"name": "a"}]}]}`},
-	{"blog posts", "/posts.json", `[{"title": "t", "description": "d", "publisher": "p", "license": "l", "keyword": ["k"], "identifier": "i", "modified": "2020"}]`},
-	{"downloads of a program", "/downloads.json", `[{"name": "n", "downloadURL": "u", "license": "MIT", "description": "d", "identifier": "org.x"}]`},
-	{"BigQuery's datasets", "/datasets", `{"kind": "bigquery#datasetList", "datasets": [{"kind": "bigquery#dataset", "id": "p:d", "datasetReference": {"datasetId": "d"}, "friendlyName": "n", "location": "EU"}]}`},
-	{"a geocoder", "/geo.json", `{"results": [{"resource": "x", "id": 1, "link": "l", "permalink": "p", "classification": "c"}]}`},
-	{"a JSON Schema", "/schema.json", `{"$schema": "http://json-schema.org/draft-07/schema#", "title": "Dataset", "description": "d", "properties": {"dataset": {"type": "array"}, "distribution": {"type": "array"}}}`},
-	{"STAC", "/item.json", `{"type": "Feature", "stac_version": "1.0.0", "id": "i", "properties": {"datetime": "2020", "title": "t"}, "assets": {}, "links": []}`},
-	{"ActivityPub", "/users/a", `{"@context": "https://www.w3.org/ns/activitystreams", "type": "Collection", "items": [{"type": "Note", "name": "dataset"}]}`},
-	{"numbers", "/x.json", `[1, 2, 3]`},
-	{"a text", "/x.json", `"dataset"`},
-	{"nothing", "/x.json", ``},
-	{"an empty object", "/x.json", `{}`},
-	{"HTML behind a brace", "/data.json", `{% extends "base.html" %}<html><body>dataset</body></html>`},
-	{"HTML", "/data.json", `<html><script type="application/ld+json">{"@type": "Dataset"}</script>`},
-	{"a log in lines", "/log.json", `{"level": "info", "dataset": "d", "title": "t"}` + "\n" + `{"level": "info"}`},
-}
-
 func inUTF16(s string) string {
 	b := []byte{0xff, 0xfe}
 	for _, u := range utf16.Encode([]rune(s)) {
@@ -109,7 +80,7 @@ func TestShows(t *testing.T) {
 			t.Errorf("%s: %.200s", d.name, d.body)
 		}
 	}
-	for _, d := range others {
+	for _, d := range others(t) {
 		if Shows([]byte(d.body), d.path) {
 			root, cut := sketch([]byte(d.body))
 			t.Errorf("%s counts as %+v: %.200s", d.name, shapeOf(root, d.path, cut), d.body)
@@ -220,7 +191,7 @@ func FuzzShows(f *testing.F) {
 	for _, d := range shown {
 		f.Add([]byte(d.body), d.path)
 	}
-	for _, d := range others {
+	for _, d := range others(f) {
 		f.Add([]byte(d.body), d.path)
 	}
 	f.Fuzz(func(t *testing.T, body []byte, path string) {

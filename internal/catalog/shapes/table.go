@@ -23,6 +23,9 @@ type Shape struct {
 	// dataset rewrites a dataset as one of DCAT or schema.org, or returns nil if it is none. If the
 	// function is nil, package catalog reads the dataset as it is.
 	dataset func(map[string]any) map[string]any
+	// whole is the property of a dataset in a list with the address of its whole description, which
+	// has more.
+	whole   string
 	example string // in testdata
 }
 
@@ -101,7 +104,7 @@ var table = []Shape{
 	{
 		Name: "Figshare", at: "", needs: "url_public_html|url_public_api|files.download_url", only: "defined_type_name=dataset,fileset",
 		some:  "defined_type_name url_private_html figshare_url resource_doi is_embargoed files.computed_md5 files.supplied_md5 files.is_link_only published_date group_id",
-		named: "/v2/articles", dataset: figshare,
+		named: "/v2/articles", dataset: figshare, whole: "url_public_api",
 		example: "figshare.json",
 	},
 	{

@@ -176,8 +176,12 @@ func (p *Pages) keepMeta(u *crawl.VisitURL, a *wire.Answer, c *catalogue, r *cra
 	r.Rule = c.odd()
 	p.directives = page.Directives
 	p.morePages(u, c)
-	if c.kind == catalog.TypeLinkset && !d.NoFollow {
+	switch {
+	case d.NoFollow:
+	case c.kind == catalog.TypeLinkset:
 		p.described(u, c.body)
+	default:
+		p.whole(u, c.body)
 	}
 	switch {
 	case p.Publisher.Discard:
@@ -246,6 +250,18 @@ func (p *Pages) described(u *crawl.VisitURL, body []byte) {
 			links = append(links, to)
 		}
 	})
+	p.follow(u, links)
+}
+
+// whole offers the whole descriptions of the datasets that a list has. That of a list which was read
+// in parts is not in memory any more.
+func (p *Pages) whole(u *crawl.VisitURL, body []byte) {
+	var links []canon.URL
+	for _, raw := range catalog.Whole(body, string(u.URL)) {
+		if to, err := canon.Parse(raw); err == nil && to != u.URL {
+			links = append(links, to)
+		}
+	}
 	p.follow(u, links)
 }
 
