@@ -235,7 +235,7 @@ func (c *cutter) divide(name string) error {
 	}
 	c.open, c.close = append(c.open, '['), append([]byte{']'}, c.close...)
 	c.out = append(c.out[:0], c.open...)
-	err := c.elements(func(b byte) error {
+	member := func(b byte) error {
 		raw, whole, err := c.value(b, c.member[:0], maxMember)
 		c.member = raw
 		if err != nil {
@@ -257,6 +257,12 @@ func (c *cutter) divide(name string) error {
 		c.out = append(c.out, raw...)
 		c.s.Members++
 		return nil
+	}
+	err := c.elements(func(b byte) error {
+		if b == '[' { // DKAN 1 writes a list in a list
+			return c.elements(member)
+		}
+		return member(b)
 	})
 	if err != nil {
 		return err

@@ -79,6 +79,7 @@ func TestCutReadsTheSame(t *testing.T) {
 			{"name":"b","resources":[]}]}}`),
 		"datasets":   []byte(`{"datasets":[{"title":"a","accessLevel":"public","description":"d","identifier":"i"}]}`),
 		"1.0":        []byte(`[{"title":"a","accessLevel":"public","description":"d","keyword":["k"],"accessURL":"https://p.example/a.csv"}, {"title":"b","accessLevel":"public"}]`),
+		"DKAN 1":     example("dkan-1.json"),
 		"Dataverse":  example("dataverse-search.json"),
 		"Socrata":    example("socrata.json"),
 		"views":      example("socrata-views.json"),

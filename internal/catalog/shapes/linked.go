@@ -18,8 +18,8 @@ func showsLD(root any, path string, cut bool) bool {
 	if l.typed {
 		return l.context || l.vocabulary || l.absolute
 	}
-	// The datasets of a graph may come later.
-	return cut && l.graph && (l.vocabulary || strings.HasSuffix(path, "ro-crate-metadata.json"))
+	// Types may come later, behind a long description or other nodes of a graph.
+	return cut && (l.vocabulary || l.graph && strings.HasSuffix(path, "ro-crate-metadata.json"))
 }
 
 // ldLook is what is found in the beginning of a document.
