@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -81,50 +82,90 @@ func (m *merger) joinIf(keys func(*crawl.DatasetClaim) []string, may func(a, b i
 	}
 }
 
-// mayShareFile reports whether two groups that name the same file may be one dataset.
-func (m *merger) mayShareFile(a, b int) bool {
+// mayBeOne reports whether two groups that name the same file or page may be one dataset.
+func (m *merger) mayBeOne(a, b int) bool {
 	return !m.differ(a, b) && !m.shareDocument(a, b)
 }
 
-// differ reports whether two groups describe different datasets by their own statements: they have
-// different identifiers or, if one of them has none, different titles. Two datasets may share a
-// file, and the record of one must not contain the metadata of the other.
+// differ reports whether two groups describe different datasets by their own statements. Datasets
+// may share a file or a page, and the record of one must not contain the metadata of the other.
+// Therefore a record has at most one identifier. All titles of its claims without an identifier are
+// alike, and each of them is like a title of a claim with the identifier, if there is one. Claims
+// with one identifier may have any titles, for example in several languages.
 func (m *merger) differ(a, b int) bool {
-	one, other := m.namesOf(a), m.namesOf(b)
-	if len(one.ids) > 0 && len(other.ids) > 0 {
-		return !slices.ContainsFunc(one.ids, func(id string) bool { return slices.Contains(other.ids, id) })
+	if m.differByID(a, b) {
+		return true
 	}
-	return len(one.titles) > 0 && len(other.titles) > 0 && !slices.ContainsFunc(one.titles, func(t []string) bool {
-		return slices.ContainsFunc(other.titles, func(o []string) bool { return alikeTitles(t, o) })
-	})
+	one, other := m.namesOf(a), m.namesOf(b)
+	for _, t := range one.titles {
+		if slices.ContainsFunc(other.titles, func(o []string) bool { return !alikeTitles(t, o) }) {
+			return true
+		}
+	}
+	identified := append(slices.Clip(one.identified), other.identified...)
+	for _, titles := range [][][]string{one.titles, other.titles} {
+		for _, t := range titles {
+			if len(identified) > 0 && !slices.ContainsFunc(identified, func(o []string) bool { return alikeTitles(t, o) }) {
+				return true
+			}
+		}
+	}
+	return len(one.titles)+len(other.titles) > maxDistinct && len(withTitles(one.titles, other.titles)) > maxDistinct
 }
 
-// names are the identifiers of a group and the words of its titles.
+// differByID reports whether two groups have different identifiers.
+func (m *merger) differByID(a, b int) bool {
+	one, other := m.namesOf(a).id, m.namesOf(b).id
+	return one != "" && other != "" && one != other
+}
+
+// names are the identifier of a group and the words of its titles, each once.
 type names struct {
-	ids    []string
-	titles [][]string
+	id         string
+	identified [][]string // of claims with the identifier, the first maxDistinct
+	titles     [][]string // of claims without an identifier, at most maxDistinct
 }
 
-// namesOf returns the names of a group's first maxDistinct claims. Two groups match if they have
-// one name in common. The names are collected once, and again after the group has changed.
+// namesOf returns the names of a group. They are collected once; unite combines them.
 func (m *merger) namesOf(group int) *names {
 	if m.known[group] != nil {
 		return m.known[group]
 	}
-	n, seen := &names{}, map[string]bool{}
-	for _, i := range m.members[group][:min(len(m.members[group]), maxDistinct)] {
+	n := &names{}
+	for _, i := range m.members[group] {
 		c := m.claims[i]
-		if c.ID != "" && !slices.Contains(n.ids, c.ID) {
-			n.ids = append(n.ids, c.ID)
+		n.add(&names{id: c.ID})
+		if c.Title == "" {
+			continue
 		}
-		// The title of a data.txt entry describes files in free words, so it is not compared.
-		if c.Title != "" && c.Kind != crawl.DatasetDataTxt && !seen[c.Title] {
-			seen[c.Title] = true
-			n.titles = append(n.titles, m.titleWords(c.Title))
+		if title := [][]string{m.titleWords(c.Title)}; c.ID != "" {
+			n.add(&names{identified: title})
+		} else {
+			n.add(&names{titles: title})
 		}
 	}
 	m.known[group] = n
 	return n
+}
+
+// add adds the names of another group.
+func (n *names) add(other *names) {
+	n.id = cmp.Or(n.id, other.id)
+	if len(n.identified) < maxDistinct {
+		n.identified = withTitles(n.identified, other.identified)
+		n.identified = n.identified[:min(len(n.identified), maxDistinct)]
+	}
+	n.titles = withTitles(n.titles, other.titles)
+}
+
+// withTitles returns a list of titles with those of another list that it lacks.
+func withTitles(all, more [][]string) [][]string {
+	for _, t := range more {
+		if !slices.ContainsFunc(all, func(o []string) bool { return slices.Equal(o, t) }) {
+			all = append(slices.Clip(all), t)
+		}
+	}
+	return all
 }
 
 // titleWords returns the words of a title in lower case, sorted, each once.
@@ -172,7 +213,12 @@ func (m *merger) unite(a, b int) {
 	m.each(b, func(d string) bool { m.documents[a][d] = true; return true })
 	m.files[a] = m.files[a] || m.files[b]
 	m.members[b], m.documents[b] = nil, nil
-	m.known[a], m.known[b] = nil, nil
+	if m.known[a] != nil && m.known[b] != nil {
+		m.known[a].add(m.known[b])
+	} else {
+		m.known[a] = nil
+	}
+	m.known[b] = nil
 }
 
 // documentOf identifies a claim's document. The header of a page counts as a separate document,
@@ -259,9 +305,13 @@ func (m *merger) joinByPage() {
 		if len(with) == 1 {
 			all = append(with, without...)
 		}
-		for _, g := range all[min(1, len(all)):] {
-			if a := m.group[all[0]]; !m.shareDocument(a, g) {
-				m.unite(a, g)
+		var kept []int // one of the claims of each group
+		for _, g := range all {
+			claim := m.members[g][0]
+			if i := slices.IndexFunc(kept, func(k int) bool { return m.mayBeOne(m.group[k], g) }); i >= 0 {
+				m.unite(m.group[kept[i]], g)
+			} else if len(kept) < maxDistinct {
+				kept = append(kept, claim)
 			}
 		}
 	}

@@ -26,9 +26,9 @@ func Merge(claims []crawl.DatasetClaim) (all []crawl.DatasetInfo) {
 // name. An error of fn ends it and is returned.
 //
 // Two claims are about the same dataset if they give the same identifier; or if they name the same
-// file and do not have different identifiers or, without identifiers, different titles; or if one
-// of them names no file and both name the same page for people; or if one is a nested data.txt that
-// adds to the other. Claims of one document are about different datasets, unless they give the same
+// file, or one of them names no file and both name the same page for people, unless they have
+// different identifiers or, if one has none, different titles (differ); or if one is a nested
+// data.txt that adds to the other. Claims of one document are about different datasets, unless they give the same
 // identifier. Several origins may have redirected to one data.txt: the copy that was requested from
 // its own host counts, or else the newest. The result depends only on the set of claims.
 //
@@ -53,7 +53,7 @@ func each(claims []*crawl.DatasetClaim, shelf *shelf, fn func(crawl.DatasetInfo)
 		}
 		return []string{m.said(c, c.ID, hostOf(c.ID))}
 	}, true)
-	m.join(func(c *crawl.DatasetClaim) []string {
+	m.joinIf(func(c *crawl.DatasetClaim) []string {
 		if c.Kind != crawl.DatasetDataTxt {
 			return nil
 		}
@@ -62,7 +62,7 @@ func each(claims []*crawl.DatasetClaim, shelf *shelf, fn func(crawl.DatasetInfo)
 			keys = append(keys, refKey(c.Origin, *c.Fills))
 		}
 		return keys
-	}, false)
+	}, func(a, b int) bool { return !m.differByID(a, b) && !m.shareDocument(a, b) })
 	m.joinIf(func(c *crawl.DatasetClaim) []string {
 		urls := make([]string, 0, len(c.Files))
 		for _, f := range c.Files {
@@ -71,7 +71,7 @@ func each(claims []*crawl.DatasetClaim, shelf *shelf, fn func(crawl.DatasetInfo)
 			}
 		}
 		return urls
-	}, m.mayShareFile)
+	}, m.mayBeOne)
 	m.joinByPage()
 	sets := m.strangers()
 	titles := make([]heading, len(sets))

@@ -96,6 +96,11 @@ func TestMergeByFile(t *testing.T) {
 		return crawl.DatasetClaim{Kind: crawl.DatasetJSONLD, Document: "https://a.example/" + document, Origin: "https://a.example", ID: id, Title: title,
 			Files: files("https://a.example/x.csv"), Allowed: true}
 	}
+	inDataTxt := func(title string) crawl.DatasetClaim {
+		c := claim("data.txt", "", title)
+		c.Kind, c.Line = crawl.DatasetDataTxt, 1
+		return c
+	}
 	for name, tt := range map[string]struct {
 		claims []crawl.DatasetClaim
 		want   int
@@ -107,6 +112,11 @@ func TestMergeByFile(t *testing.T) {
 		"a longer title":             {[]crawl.DatasetClaim{claim("1", "", "Trees of the city"), claim("2", doi, "trees, of the City (2024)")}, 1},
 		"the third like the second":  {[]crawl.DatasetClaim{claim("1", "", "Water"), claim("2", "", "Trees"), claim("3", "", "Trees")}, 2},
 		"the third like the first":   {[]crawl.DatasetClaim{claim("1", "", "Water"), claim("2", "", "Trees"), claim("3", "", "Water")}, 2},
+		"a title in a data.txt":      {[]crawl.DatasetClaim{inDataTxt("Water levels"), claim("2", doi, "Trees")}, 2},
+		"a data.txt with only files": {[]crawl.DatasetClaim{inDataTxt(""), claim("1", other, "Water"), claim("2", doi, "Trees")}, 2},
+		"no names join no others":    {[]crawl.DatasetClaim{claim("1", other, "Water"), claim("2", doi, "Trees"), claim("3", "", "")}, 2},
+		"a short title of both":      {[]crawl.DatasetClaim{claim("1", "", "Trees of the city"), claim("2", "", "Trees of the park"), claim("3", "", "Trees")}, 2},
+		"a DOI and another URL":      {[]crawl.DatasetClaim{claim("1", doi, "Trees"), claim("2", "https://a.example/trees", "Trees")}, 2},
 		"titles of other characters": {[]crawl.DatasetClaim{claim("1", "", "水位"), claim("2", "", "树木")}, 2},
 	} {
 		if got := Merge(tt.claims); len(got) != tt.want {
@@ -132,7 +142,7 @@ func TestMergeComparesPairsOnce(t *testing.T) {
 		m := newMerger(claims)
 		m.joinIf(func(*crawl.DatasetClaim) []string { return urls }, func(a, b int) bool {
 			calls++
-			return m.mayShareFile(a, b)
+			return m.mayBeOne(a, b)
 		})
 		for i := range claims {
 			if len(m.members[i]) > 0 {
@@ -150,16 +160,16 @@ func TestMergeComparesPairsOnce(t *testing.T) {
 
 // The names of a group are collected once, and again after it has grown.
 func TestNamesAreCollectedOnce(t *testing.T) {
-	m := newMerger([]*crawl.DatasetClaim{{Kind: crawl.DatasetJSONLD, Document: "1", Title: "Trees of the city"}, {Kind: crawl.DatasetJSONLD, Document: "2", Title: "Water"},
-		{Kind: crawl.DatasetJSONLD, Document: "3", Title: "Levels of the Water"}})
-	if !m.differ(0, 1) || !m.differ(0, 2) || m.differ(1, 2) {
-		t.Error("groups with different titles match, or groups with a title in common do not")
+	m := newMerger([]*crawl.DatasetClaim{{Kind: crawl.DatasetJSONLD, Document: "1", Title: "Water"}, {Kind: crawl.DatasetJSONLD, Document: "2", Title: "Levels of the Water"},
+		{Kind: crawl.DatasetJSONLD, Document: "3", Title: "Water of the lake"}})
+	if m.differ(0, 1) || m.differ(0, 2) || !m.differ(1, 2) {
+		t.Error("groups with different titles match, or groups with titles that are alike do not")
 	}
 	if n := testing.AllocsPerRun(10, func() { m.differ(0, 1) }); n > 0 {
 		t.Errorf("a repeated comparison allocates %v times", n)
 	}
 	m.unite(0, 1)
-	if m.differ(0, 2) {
+	if !m.differ(0, 2) {
 		t.Error("a group does not have the titles of all its claims")
 	}
 }
@@ -176,7 +186,8 @@ func TestMergeByPage(t *testing.T) {
 		claims []crawl.DatasetClaim
 		want   int
 	}{
-		"a page and one dataset":                    {[]crawl.DatasetClaim{claim("https://d.example/about", "one"), claim("https://d.example/", "a", "https://d.example/1")}, 1},
+		"a page and one dataset":                    {[]crawl.DatasetClaim{claim("https://d.example/about", "one"), claim("https://d.example/", "one of all", "https://d.example/1")}, 1},
+		"a page and a dataset of another title":     {[]crawl.DatasetClaim{claim("https://d.example/about", "one"), claim("https://d.example/", "a", "https://d.example/1")}, 2},
 		"a page and a stranger's dataset":           {[]crawl.DatasetClaim{claim("https://d.example/about", "one"), claim("https://x.example/", "a", "https://d.example/1")}, 2},
 		"a page and two datasets":                   {[]crawl.DatasetClaim{claim("https://d.example/about", "one"), claim("https://x.example/", "a", "https://d.example/1"), claim("https://y.example/", "b", "https://d.example/2")}, 3},
 		"a page with two datasets, and one of them": {[]crawl.DatasetClaim{claim("https://d.example/about", "one"), second, claim("https://x.example/", "a", "https://d.example/1")}, 3},
@@ -216,4 +227,67 @@ func TestMergeByIdentifier(t *testing.T) {
 	if len(got) != 1 || len(got[0].URLs) != 3 || len(got[0].Sources) != 2 || got[0].Allowed {
 		t.Errorf("%+v", got)
 	}
+}
+
+// Whatever documents a site has, and in whatever order they come: no record contains claims with
+// different identifiers, or claims with different titles that no identifier connects.
+func TestNoRecordIsOfTwoDatasets(t *testing.T) {
+	pick := func(r *rand.Rand, all ...string) string { return all[r.IntN(len(all))] }
+	for seed := range uint64(400) {
+		r := rand.New(rand.NewPCG(seed, 32))
+		byDocument := map[string]crawl.DatasetClaim{}
+		var claims []crawl.DatasetClaim
+		for i := range 3 + r.IntN(8) {
+			c := crawl.DatasetClaim{
+				Kind: crawl.DatasetKinds[r.IntN(len(crawl.DatasetKinds)-1)], Document: fmt.Sprintf("https://a.example/%d", i), Origin: "https://a.example", Allowed: true, Line: i,
+				ID:    pick(r, "", "", "https://doi.org/10.1234/1", "https://doi.org/10.1234/2", "https://a.example/id/3"),
+				Title: pick(r, "", "Trees", "Trees of the city", "Trees of the park", "Water", "Water of the city"), Page: pick(r, "", "https://a.example/p", "https://a.example/q"),
+			}
+			for _, u := range []string{"https://a.example/x.csv", "https://a.example/y.csv", "https://a.example/z.csv"} {
+				if r.IntN(3) == 0 {
+					c.Files = append(c.Files, files(u)...)
+				}
+			}
+			claims, byDocument[c.Document] = append(claims, c), c
+		}
+		first := Merge(claims)
+		for _, d := range first {
+			var all []crawl.DatasetClaim
+			for _, s := range d.Sources {
+				all = append(all, byDocument[s.Document])
+			}
+			if why := ofTwoDatasets(all); why != "" {
+				t.Fatalf("seed %d: a record has %s: %+v", seed, why, all)
+			}
+		}
+		for range 3 {
+			r.Shuffle(len(claims), func(i, j int) { claims[i], claims[j] = claims[j], claims[i] })
+			if got := Merge(claims); fmt.Sprintf("%+v", plainInfos(got)) != fmt.Sprintf("%+v", plainInfos(first)) {
+				t.Fatalf("seed %d: another order, another result:\n%+v\n%+v", seed, got, first)
+			}
+		}
+	}
+}
+
+// ofTwoDatasets returns why claims are not about one dataset.
+func ofTwoDatasets(all []crawl.DatasetClaim) string {
+	words := func(title string) []string { return (&merger{words: map[string][]string{}}).titleWords(title) }
+	for _, a := range all {
+		like, identified := false, false
+		for _, b := range all {
+			switch {
+			case a.ID != "" && b.ID != "" && a.ID != b.ID:
+				return a.ID + " and " + b.ID
+			case a.ID != "" || a.Title == "" || b.Title == "":
+			case b.ID != "":
+				identified, like = true, like || alikeTitles(words(a.Title), words(b.Title))
+			case !alikeTitles(words(a.Title), words(b.Title)):
+				return a.Title + " and " + b.Title
+			}
+		}
+		if identified && !like {
+			return a.Title + ", which is not the title of its identifier"
+		}
+	}
+	return ""
 }

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -31,7 +32,8 @@ func (a *commands) datasetsList() *cobra.Command {
 		Short: "List and download the datasets that sites publish",
 		Long: `List the datasets that sites publish: in /data.txt, in their pages (schema.org and Croissant as
 JSON-LD), in the data.json of a portal, and in data packages. A dataset that several documents of
-its site describe is listed once; --json shows the source of each value, and contradictions.
+its site describe is listed once: MERGED shows how many, and the fields in which they contradict
+one another. --json has the documents, the source of each value and all contradicting values.
 Descriptions on other sites change nothing; they are listed under also_described_at.
 
 With words, only datasets are listed that have all of them in title, name, description, keywords,
@@ -48,10 +50,10 @@ publisher or columns. The words get and verify are commands, unless they follow 
 		if asJSON {
 			return want.datasets(cmd.Context(), from, words, func(d crawl.DatasetInfo) error { return a.PrintJSON(d) })
 		}
-		t, n := term.NewTable(a.Stdout, "ID", "ORIGIN", "NAME", "LICENSE", "TITLE", "URL"), int64(0)
+		t, n := term.NewTable(a.Stdout, "ID", "ORIGIN", "NAME", "LICENSE", "TITLE", "MERGED", "URL"), int64(0)
 		err := want.datasets(cmd.Context(), from, words, func(d crawl.DatasetInfo) error {
 			n++
-			return t.Row(d.ID, d.Origin, term.Short(d.Name, 40), term.Short(licenseOf(&d), 30), term.Short(d.Title, 50), strings.Join(d.URLs, " "))
+			return t.Row(d.ID, d.Origin, term.Short(d.Name, 40), term.Short(licenseOf(&d), 30), term.Short(d.Title, 50), mergedOf(&d), strings.Join(d.URLs, " "))
 		})
 		if ferr := t.Flush(); err == nil {
 			err = ferr
@@ -59,6 +61,19 @@ publisher or columns. The words get and verify are commands, unless they follow 
 		fmt.Fprintln(a.Stderr, term.Count(n, "dataset"))
 		return err
 	})
+}
+
+// mergedOf is how many documents a dataset is merged from, and the fields in which they contradict
+// one another.
+func mergedOf(d *crawl.DatasetInfo) string {
+	note := ""
+	if n := len(d.Sources); n > 1 {
+		note = fmt.Sprintf("%d documents", n)
+	}
+	if len(d.Conflicts) > 0 {
+		note = strings.TrimPrefix(note+", conflicts: "+strings.Join(slices.Sorted(maps.Keys(d.Conflicts)), " "), ", ")
+	}
+	return term.Short(cmp.Or(note, "-"), 60)
 }
 
 // licenseOf is the identifier of a licence, or else its text from the site.
