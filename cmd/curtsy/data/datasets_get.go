@@ -42,6 +42,7 @@ type getting struct {
 	words []string // of --match
 	only  map[string]bool
 	json  bool
+	form  string // of the progress
 	shown *downloadLine
 	log   *slog.Logger
 
@@ -84,6 +85,7 @@ Note: --dir is where the files go, and --data is the directory of the crawl.`,
 	}
 	cmd.Flags().StringVar(&g.out, "dir", "./datasets", "write the files into `DIR`")
 	cmd.Flags().BoolVar(&g.json, "json", false, "print JSON Lines, one file a line")
+	cmd.Flags().StringVar(&g.form, "progress", config.ProgressModes[0], "show progress as `FORM`: "+strings.Join(config.ProgressModes, ", "))
 	cmd.Flags().BoolVar(&g.all, "all", false, "download all datasets, each into its own folder")
 	var match string
 	cmd.Flags().StringVar(&match, "match", "", "download all datasets that contain these `WORDS`, each into its own folder")
@@ -91,6 +93,9 @@ Note: --dir is where the files go, and --data is the directory of the crawl.`,
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		if cmd.Flags().Changed("match") && strings.TrimSpace(match) == "" {
 			return app.Usage("--match needs words, for example --match rain; --all downloads all datasets")
+		}
+		if !slices.Contains(config.ProgressModes, g.form) {
+			return app.Usage("--progress %q is unknown; use one of %s", g.form, strings.Join(config.ProgressModes, ", "))
 		}
 		return g.want.check()
 	}
@@ -106,6 +111,7 @@ Note: --dir is where the files go, and --data is the directory of the crawl.`,
 		}
 		g.ids, g.log = args, a.Logger(g.cfg.Reader())
 		g.shown = newDownloadLine(a.Stderr)
+		g.shown.inForm(g.form, a.Stderr, a.PrintJSON)
 		return g.run(cmd.Context())
 	})
 }

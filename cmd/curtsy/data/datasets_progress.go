@@ -10,10 +10,29 @@ import (
 	"github.com/curtsy/curtsy/internal/download"
 )
 
-// downloadLine shows the progress of downloads.
+// downloadLine shows the progress of downloads: as a line for people or, if print is not nil, as
+// objects for programs.
 type downloadLine struct {
 	*term.StatusLine
-	past []downloaded // at least a second apart, the oldest a minute ago
+	past  []downloaded // at least a second apart, the oldest a minute ago
+	print func(any) error
+	next  time.Time // when the next object may be printed
+}
+
+// objectsEvery is how often progress is printed as JSON, as by curtsy crawl.
+const objectsEvery = 5 * time.Second
+
+// downloadProgress is a line of --progress json.
+type downloadProgress struct {
+	Progress struct {
+		Files          int   `json:"files"`
+		Over           int   `json:"over"`  // files that are finished or failed
+		Bytes          int64 `json:"bytes"` // received in this run
+		BytesPerSecond int64 `json:"bytes_per_second"`
+		BytesLeft      int64 `json:"bytes_left"`    // of files whose size is known, at least about
+		FilesUnsized   int   `json:"files_unsized"` // other files that are not over
+		SecondsLeft    int64 `json:"seconds_left"`  // for bytes_left; -1: nothing has come
+	} `json:"progress"`
 }
 
 // downloaded is how many bytes had arrived at a time.
@@ -26,7 +45,43 @@ func newDownloadLine(stderr io.Writer) *downloadLine {
 	return &downloadLine{StatusLine: term.NewStatusLine(stderr), past: []downloaded{{time.Now(), 0}}}
 }
 
+// inForm sets the form of a progress mode of config.ProgressModes; print prints an object.
+func (l *downloadLine) inForm(mode string, stderr io.Writer, print func(any) error) {
+	switch mode {
+	case "json":
+		l.print = print
+		l.next = time.Now().Add(objectsEvery)
+	case "none":
+		l.StatusLine = term.NewStatusLine(io.Discard)
+	case "plain":
+		l.StatusLine = term.NewStatusLine(struct{ io.Writer }{stderr}) // that is no terminal
+	}
+}
+
+// object prints the progress, if enough time has passed. An error of the output ends the command
+// when it prints its results.
+func (l *downloadLine) object(p download.Progress) {
+	now := time.Now()
+	rate := l.rate(p.Bytes, now)
+	if now.Before(l.next) {
+		return
+	}
+	l.next = now.Add(objectsEvery)
+	var line downloadProgress
+	o := &line.Progress
+	o.Files, o.Over, o.Bytes, o.BytesLeft, o.FilesUnsized = p.Files, p.Over, p.Bytes, p.Left, p.Unknown
+	o.BytesPerSecond, o.SecondsLeft = int64(rate), -1
+	if rate >= 1 {
+		o.SecondsLeft = int64(float64(p.Left) / rate)
+	}
+	_ = l.print(line)
+}
+
 func (l *downloadLine) progress(p download.Progress) {
+	if l.print != nil {
+		l.object(p)
+		return
+	}
 	l.Show(func() string { return downloadText(p, l.rate(p.Bytes, time.Now())) })
 }
 

@@ -2,6 +2,7 @@ package data
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -183,6 +184,33 @@ func TestDownloadRate(t *testing.T) {
 		bytes = 0
 		if got := l.rate(bytes, time.Now()); got != 0 {
 			t.Errorf("begun again: %.0f", got)
+		}
+	})
+}
+
+// Programs read the progress as objects, every five seconds.
+func TestDownloadObjects(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var lines []string
+		l := newDownloadLine(io.Discard)
+		l.inForm("json", io.Discard, func(v any) error {
+			b, err := json.Marshal(v)
+			lines = append(lines, string(b))
+			return err
+		})
+		p := download.Progress{Files: 3, Left: 9000, Unknown: 2}
+		for range 22 {
+			time.Sleep(500 * time.Millisecond)
+			p.Bytes, p.Left = p.Bytes+100, p.Left-100
+			if len(lines) == 1 {
+				p.Over = 1
+			}
+			l.progress(p)
+		}
+		want := `{"progress":{"files":3,"over":0,"bytes":1000,"bytes_per_second":200,"bytes_left":8000,"files_unsized":2,"seconds_left":40}}
+{"progress":{"files":3,"over":1,"bytes":2000,"bytes_per_second":200,"bytes_left":7000,"files_unsized":2,"seconds_left":35}}`
+		if got := strings.Join(lines, "\n"); got != want {
+			t.Errorf("%s,\nwant %s", got, want)
 		}
 	})
 }
