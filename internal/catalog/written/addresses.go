@@ -8,8 +8,8 @@ import (
 )
 
 // Addresses of files are kept as they are written, except for what browsers change according to
-// the URL standard (WHATWG): servers may treat %2b and %2B, or %7E and ~, as different. Package canon
-// makes one spelling of them where pages are compared.
+// the URL standard (WHATWG): servers may treat %2b and %2B, or %7E and ~, as different. Package
+// canon makes one spelling of them where pages are compared.
 
 // MaxAddress is how long an address may be, in bytes.
 const MaxAddress = 2048
