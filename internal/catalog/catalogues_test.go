@@ -45,10 +45,10 @@ func (f *expectedFile) UnmarshalJSON(b []byte) error {
 // tally counts what a catalogue has, and what was found of it.
 type tally struct{ datasets, files, sizes, digests, licenses, creators [2]int }
 
-func (t *tally) String() string {
+func (n *tally) String() string {
 	var b strings.Builder
-	for _, n := range [][2]int{t.datasets, t.files, t.sizes, t.digests, t.licenses, t.creators} {
-		fmt.Fprintf(&b, " %d/%d |", n[1], n[0])
+	for _, c := range [][2]int{n.datasets, n.files, n.sizes, n.digests, n.licenses, n.creators} {
+		fmt.Fprintf(&b, " %d/%d |", c[1], c[0])
 	}
 	return b.String()
 }

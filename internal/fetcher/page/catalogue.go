@@ -253,8 +253,8 @@ func (p *Pages) described(u *crawl.VisitURL, body []byte) {
 	p.follow(u, links)
 }
 
-// whole offers the whole descriptions of the datasets that a list has. That of a list which was read
-// in parts is not in memory any more.
+// whole offers the whole descriptions of the datasets that a list has. The body of a list that was
+// read in parts is not in memory any more.
 func (p *Pages) whole(u *crawl.VisitURL, body []byte) {
 	var links []canon.URL
 	for _, raw := range catalog.Whole(body, string(u.URL)) {
