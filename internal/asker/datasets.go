@@ -19,8 +19,8 @@ func (c *Crawl) Datasets(ctx context.Context, each func(crawl.DatasetInfo) error
 	return c.DatasetsAndUnread(ctx, each, func(string, string) {})
 }
 
-// DatasetsAndUnread also calls unread, before each, for every document that could not be read whole,
-// with the reason and the bytes.
+// DatasetsAndUnread also calls unread, before each, for every document that could not be read
+// whole, with the reason and the bytes.
 func (c *Crawl) DatasetsAndUnread(ctx context.Context, each func(crawl.DatasetInfo) error, unread func(document, why string)) error {
 	var all catalog.Collector
 	defer all.Close()

@@ -28,9 +28,10 @@ func Merge(claims []crawl.DatasetClaim) (all []crawl.DatasetInfo) {
 // Two claims are about the same dataset if they give the same identifier; or if they name the same
 // file, or one of them names no file and both name the same page for people, unless they have
 // different identifiers or, if one has none, different titles (differ); or if one is a nested
-// data.txt that adds to the other. Claims of one document are about different datasets, unless they give the same
-// identifier. Several origins may have redirected to one data.txt: the copy that was requested from
-// its own host counts, or else the newest. The result depends only on the set of claims.
+// data.txt that adds to the other. Claims of one document are about different datasets, unless they
+// give the same identifier. Several origins may have redirected to one data.txt: the copy that was
+// requested from its own host counts, or else the newest. The result depends only on the set of
+// claims.
 //
 // A dataset is made of the claims of one site. Statements of others about a site's files, pages and
 // identifiers are shown beside it (AlsoDescribedAt), and as a conflict if they differ; see

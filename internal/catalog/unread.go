@@ -7,8 +7,8 @@ import (
 	"github.com/curtsy/curtsy/internal/lenientjson"
 )
 
-// A document that could not be read whole is reported with the datasets: in a third part of the text
-// of a page, in a part of its own of a catalogue that was read in parts, and by reading a short
+// A document that could not be read whole is reported with the datasets: in a third part of the
+// text of a page, in a part of its own of a catalogue that was read in parts, and by reading a short
 // document again.
 
 // maxUnread is how many bytes of such a report are kept.
