@@ -8,8 +8,8 @@ import (
 )
 
 // A document that could not be read whole is reported with the datasets: in a third part of the
-// text of a page, in a part of its own of a catalogue that was read in parts, and by reading a short
-// document again.
+// text of a page, in a part of its own of a catalogue that was read in parts, and by reading a
+// short document again.
 
 // maxUnread is how many bytes of such a report are kept.
 const maxUnread = 1 << 10

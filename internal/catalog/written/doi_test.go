@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// DOIs in the spellings of publishers. The address is the one of the DOI Handbook (sections 2.6.2 and
-// 3.8).
+// DOIs in the spellings of publishers. The address is the one of the DOI Handbook (sections 2.6.2
+// and 3.8).
 func TestDOI(t *testing.T) {
 	const rain = "https://doi.org/10.1234/rain"
 	for in, want := range map[string]string{
