@@ -61,24 +61,12 @@ func fileName(f *File, final canon.URL, h http.Header) string {
 			return safeName(s + ext)
 		}
 	}
-	number := cmp.Or(announced, last)
-	if !strings.ContainsAny(number, "0123456789") {
-		number = ""
-	}
-	for _, s := range []string{titled(title(f.Dataset), number), announced, last, given, f.Dataset.ID} {
+	for _, s := range []string{announced, last, given, title(f.Dataset), f.Dataset.ID} {
 		if s = safeName(s); s != "" {
 			return safeName(s + ext)
 		}
 	}
 	return "data" + ext
-}
-
-// titled puts the number of a file behind the title of its dataset.
-func titled(title, number string) string {
-	if title == "" || number == "" {
-		return title
-	}
-	return shorten(title, maxNameBytes/2) + "-" + shorten(number, maxNameBytes/3)
 }
 
 // usualExt returns the extension for the type of an answer, or for the announced one if the type

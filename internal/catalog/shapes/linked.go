@@ -15,8 +15,8 @@ var datasetTypes = map[string]bool{"Dataset": true, "DataCatalog": true, "Catalo
 func showsLD(root any, path string, cut bool) bool {
 	l := ldLook{}
 	l.at(root, 0)
-	if l.typed {
-		return l.context || l.vocabulary || l.absolute
+	if l.typed || l.listed {
+		return l.context && l.typed || l.vocabulary || l.absolute
 	}
 	// Types may come later, behind a long description or other nodes of a graph.
 	return cut && (l.vocabulary || l.graph && strings.HasSuffix(path, "ro-crate-metadata.json"))
@@ -28,6 +28,7 @@ type ldLook struct {
 	vocabulary bool // of datasets
 	graph      bool
 	typed      bool // something has a type of datasets
+	listed     bool // it has a list called dataset
 	absolute   bool // that type is an absolute IRI
 }
 
@@ -62,6 +63,7 @@ func (l *ldLook) at(v any, depth int) {
 			if name = local(name); name == "@context" || name == "@graph" {
 				continue
 			}
+			l.listed = l.listed || name == "dataset"
 			if name == "dataset" || name == "mainEntity" || name == "itemListElement" || name == "item" {
 				l.at(e, depth+1)
 			}

@@ -45,6 +45,7 @@ var shown = []document{
 	{"DKAN list", "/list.json", `{"success": true, "result": [[{"name": "n", "notes": "x", "license_title": "o", "resources": []}]]}`},
 	{"an empty search", "/api/3/action/package_search", `{"success": true, "result": {"count": 0, "results": []}}`},
 	{"DCAT-US", "/feed", `{"@context": "https://project-open-data.cio.gov/v1.1/schema/catalog.jsonld", "dataset": [{"title": "t", "accessLevel": "public", "description": "d", "identifier": "i"`},
+	{"DCAT-US, few properties", "/catalog.json", `{"conformsTo": "https://project-open-data.cio.gov/v1.1/schema", "dataset": [{"title": "t"}]}`},
 	{"Project Open Data 1.0", "/x", `[{"title": "t", "description": "d", "keyword": ["k"], "accessLevel": "public", "modified": "2013"}]`},
 	{"a list of datasets", "/x", `{"datasets": [{"title": "t", "description": "d", "license": "l", "distribution": [{"downloadURL": "https://d.example/f.csv"}]}]}`},
 	{"a byte order mark", "/x", "\xef\xbb\xbf" + `[{"title": "t", "description": "d", "keyword": ["k"], "accessLevel": "public"}]`},
