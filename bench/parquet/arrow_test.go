@@ -199,8 +199,8 @@ func TestDatasets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `["d1","CC-BY-4.0",["A","B"],[{"bytes":7,"directory":false,"md5":null,"media_type":null,"name":null,"sha1":null,"sha256":null,"sha512":null,"url":"https://e.example/f.csv"},` +
-		`{"bytes":null,"directory":true,"md5":null,"media_type":null,"name":null,"sha1":null,"sha256":null,"sha512":null,"url":"https://e.example/d/"}],` +
+	const want = `["d1","CC-BY-4.0",["A","B"],[{"bytes":7,"bytes_about":null,"directory":false,"md5":null,"media_type":null,"name":null,"sha1":null,"sha256":null,"sha512":null,"url":"https://e.example/f.csv"},` +
+		`{"bytes":null,"bytes_about":null,"directory":true,"md5":null,"media_type":null,"name":null,"sha1":null,"sha256":null,"sha512":null,"url":"https://e.example/d/"}],` +
 		`[{"description":null,"name":"mm","type":"number"}],7,"{\"k\":\"v\"}",null]`
 	if string(got) != want {
 		t.Errorf("%s\nwant\n%s", got, want)

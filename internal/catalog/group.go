@@ -135,8 +135,8 @@ func (m *merger) namesOf(group int) *names {
 	for _, i := range m.members[group] {
 		c := m.claims[i]
 		n.add(&names{id: c.ID})
-		if c.Title == "" {
-			continue
+		if c.Title == "" || c.Kind == crawl.DatasetDataTxt {
+			continue // a data.txt describes files in free words
 		}
 		if title := [][]string{m.titleWords(c.Title)}; c.ID != "" {
 			n.add(&names{identified: title})

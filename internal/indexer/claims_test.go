@@ -110,7 +110,7 @@ func TestClaimsGoWithTheirDocument(t *testing.T) {
 	})
 }
 
-// Metadata beyond the limit is stored as it came and describes nothing.
+// Metadata beyond the limit is stored as it came and describes nothing. Of a page it is reported.
 func TestClaimsLimit(t *testing.T) {
 	simnet.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)
@@ -122,7 +122,7 @@ func TestClaimsLimit(t *testing.T) {
 		if st := w.settled(x); st.Pages != 3 {
 			t.Errorf("%d pages", st.Pages)
 		}
-		want := []string{"https://a.example/fits/data.json: x", "https://a.example/page: first"}
+		want := []string{"https://a.example/fits/data.json: x", "https://a.example/page: ", "https://a.example/page: first"}
 		if got := w.titles(); !slices.Equal(got, want) {
 			t.Errorf("claims %q, want %q", got, want)
 		}

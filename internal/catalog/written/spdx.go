@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // maxLicense is how long the name of a licence may be, in bytes. A longer text is not a name.
@@ -49,10 +50,10 @@ func isLicenseAddress(s string) bool {
 // spdxByName looks a name up, as it is and without the word license at its end.
 func spdxByName(s string) string {
 	name := plainLicense(s)
-	if id := spdxNames[name]; id != "" {
+	if id := licenses().names[name]; id != "" {
 		return id
 	}
-	if id := spdxNames[strings.TrimSuffix(name, " license")]; id != "" {
+	if id := licenses().names[strings.TrimSuffix(name, " license")]; id != "" {
 		return id
 	}
 	return creativeCommons(name)
@@ -116,17 +117,17 @@ func spdxByURL(s string) string {
 		}
 	case "spdx.org", "choosealicense.com", "opensource.org", "opendefinition.org":
 		if len(parts) == 2 && strings.HasPrefix(parts[0], "license") {
-			if id := spdxIDs[last]; id != "" && host == "spdx.org" {
+			if id := licenses().ids[last]; id != "" && host == "spdx.org" {
 				return id
 			}
 			return spdxByName(last)
 		}
 	case "gnu.org":
 		if strings.HasPrefix(path, "licenses/") {
-			return spdxNames[plainLicense(last)]
+			return licenses().names[plainLicense(last)]
 		}
 	case "govdata.de":
-		return spdxNames[plainLicense(path)]
+		return licenses().names[plainLicense(path)]
 	case "dcat-ap.de":
 		if name, ok := strings.CutPrefix(path, "def/licenses/"); ok {
 			return spdxByName(name)
@@ -137,7 +138,7 @@ func spdxByURL(s string) string {
 		}
 	case "nationalarchives.gov.uk":
 		if version, ok := strings.CutPrefix(path, "doc/open-government-licence/version/"); ok {
-			return spdxNames["open government license "+version[:min(1, len(version))]+".0"]
+			return licenses().names["open government license "+version[:min(1, len(version))]+".0"]
 		}
 	}
 	return spdxURLs[host+"/"+path]
@@ -161,14 +162,14 @@ func ccByPath(part []string) string {
 	kind, name, version := part[0], part[1], part[2]
 	for _, rest := range part[3:] {
 		if !strings.HasPrefix(rest, "deed") && !strings.HasPrefix(rest, "legalcode") && rest != "rdf" && !strings.HasSuffix(rest, ".png") && !strings.HasSuffix(rest, ".svg") {
-			return spdxIDs["cc-"+name+"-"+version+"-"+rest]
+			return licenses().ids["cc-"+name+"-"+version+"-"+rest]
 		}
 	}
 	switch {
 	case name == "zero":
-		return spdxIDs["cc0-"+version]
+		return licenses().ids["cc0-"+version]
 	case kind == "licenses", kind == "l":
-		return spdxIDs["cc-"+name+"-"+version]
+		return licenses().ids["cc-"+name+"-"+version]
 	case name == "mark" && version == "1.0":
 		return "CC-PDM-1.0"
 	}
@@ -235,13 +236,13 @@ func creativeCommons(name string) string {
 	if version == "" {
 		return ""
 	}
-	return spdxIDs[id+"-"+version+port]
+	return licenses().ids[id+"-"+version+port]
 }
 
 // Licenses are the identifiers that SPDX returns, sorted.
 func Licenses() []string {
 	var all []string
-	for _, id := range spdxIDs {
+	for _, id := range licenses().ids {
 		all = append(all, id)
 	}
 	slices.Sort(all)
@@ -251,10 +252,11 @@ func Licenses() []string {
 //go:embed spdx-licenses.tsv
 var spdxList string
 
-// spdxIDs are the identifiers by their lower-case form, and spdxNames by the words of their names.
-// A deprecated identifier leads to the one that replaces it.
-var spdxIDs, spdxNames = func() (ids, names map[string]string) {
-	ids, names = map[string]string{}, map[string]string{}
+// licenses has the identifiers by their lower-case form, and by the words of the licences' names. A
+// deprecated identifier leads to the one that replaces it. It is made when it is first needed: that
+// takes 4 ms, and most commands need none.
+var licenses = sync.OnceValue(func() (l struct{ ids, names map[string]string }) {
+	l.ids, l.names = map[string]string{}, map[string]string{}
 	for line := range strings.Lines(spdxList) {
 		line = strings.TrimSpace(line)
 		id, name, _ := strings.Cut(line, "\t")
@@ -262,24 +264,24 @@ var spdxIDs, spdxNames = func() (ids, names map[string]string) {
 			continue
 		}
 		if _, now, ok := strings.Cut(name, "→\t"); ok {
-			ids[strings.ToLower(id)], names[plainLicense(id)] = now, now
+			l.ids[strings.ToLower(id)], l.names[plainLicense(id)] = now, now
 			continue
 		}
-		ids[strings.ToLower(id)] = id
+		l.ids[strings.ToLower(id)] = id
 		if strings.ContainsAny(id, "-0123456789") || spdxWords[id] {
-			names[plainLicense(id)] = id
+			l.names[plainLicense(id)] = id
 		}
 		if name != "" {
-			names[plainLicense(name)] = id
+			l.names[plainLicense(name)] = id
 		}
 	}
 	for id, others := range spdxOthers {
 		for _, name := range others {
-			names[plainLicense(name)] = id
+			l.names[plainLicense(name)] = id
 		}
 	}
-	return ids, names
-}()
+	return l
+})
 
 // spdxWords are the identifiers without a hyphen or a digit that count as the name of a licence.
 // Others, such as Fair and JSON, are words that may mean something else.

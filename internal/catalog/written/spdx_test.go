@@ -71,7 +71,7 @@ func TestSPDXList(t *testing.T) {
 		}
 	}
 	for id, others := range spdxOthers {
-		if spdxIDs[strings.ToLower(id)] != id {
+		if licenses().ids[strings.ToLower(id)] != id {
 			t.Errorf("SPDX has no %s", id)
 		}
 		for _, name := range others {
@@ -81,7 +81,7 @@ func TestSPDXList(t *testing.T) {
 		}
 	}
 	for at, id := range spdxURLs {
-		if spdxIDs[strings.ToLower(id)] != id || SPDX("https://www."+at) != id {
+		if licenses().ids[strings.ToLower(id)] != id || SPDX("https://www."+at) != id {
 			t.Errorf("%s: %q", at, SPDX("https://www."+at))
 		}
 	}
