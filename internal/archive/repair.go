@@ -183,17 +183,5 @@ func duplicate(path, to string) error {
 		return err
 	}
 	defer from.Close()
-	temp := to + newSuffix
-	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	f, err := disk.OpenRegular(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(f, from)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return errors.Join(err, os.Remove(temp))
-	}
-	return os.Rename(temp, to)
+	return rejoin(to, from)
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // A damaged record is left out, and all others stay, wherever a file is damaged. The old file is
-// kept. In a file without checksums, a record in the text of a damaged record cannot be told from
+// kept. In a file without checksums, a record in the text of a damaged record looks like
 // one behind it.
 func TestRepairKeepsLaterRecords(t *testing.T) {
 	record := func(packed bool, n int, text string) []byte {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/curtsy/curtsy/internal/lenientjson"
+	"github.com/curtsy/curtsy/internal/rdf"
 )
 
 // A document that could not be read whole is reported with the datasets: in a third part of the
@@ -31,10 +32,22 @@ func UnreadPart(why string) []byte {
 	return append([]byte{headerMark}, Shorten(why, maxUnread)...)
 }
 
+// Unread returns why a document that Cut or CutRDF has read was not read whole, and at which bytes,
+// or "" if it was.
+func (s *Summary) Unread() string {
+	if s.RDF.Lost > 0 {
+		return s.RDF.String()
+	}
+	if !s.JSON.Whole() {
+		return s.JSON.String()
+	}
+	return ""
+}
+
 // Unread returns why a document could not be read whole, and at which bytes, or "" if it was. text
-// is what ReadJSON reads, or a result of UnreadPart, or for a page what ReadPage reads.
-func Unread(text []byte, page bool) string {
-	if page {
+// is what ReadJSON reads of it, or a result of UnreadPart, or for a page what ReadPage reads.
+func Unread(text []byte, d Document) string {
+	if d.Page {
 		_, rest, _ := bytes.Cut(text, []byte{headerMark})
 		_, why, _ := bytes.Cut(rest, []byte{headerMark})
 		return string(why)
@@ -42,11 +55,11 @@ func Unread(text []byte, page bool) string {
 	if why, ok := bytes.CutPrefix(text, []byte{headerMark}); ok {
 		return string(why)
 	}
-	if text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")); json.Valid(text) {
-		return ""
+	var s Summary
+	if format := rdf.FormatOf(d.Type); format != rdf.Unknown {
+		s.RDF, _ = rdf.Read(bytes.NewReader(text), format, d.URL, func(rdf.Triple) error { return nil })
+	} else if text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")); !json.Valid(text) {
+		_, s.JSON = lenientjson.Fix(text, isList)
 	}
-	if _, report := lenientjson.Fix(text, isList); !report.Whole() {
-		return report.String()
-	}
-	return ""
+	return s.Unread()
 }

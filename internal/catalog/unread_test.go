@@ -11,13 +11,14 @@ import (
 func TestUnread(t *testing.T) {
 	const linked, header, why = `[{"@type":"Dataset","name":"a"}]`, `{"linkset":[{"anchor":"/p","type":[{"href":"https://schema.org/Dataset"}],"cite-as":[{"href":"https://doi.org/10.5072/x"}]}]}`,
 		"script 2: it could not be read: é"
+	page := Document{Page: true}
 	for _, head := range []string{"", header} {
 		plain := PageText([]byte(linked), []byte(head))
-		if got := WithUnread(plain, ""); string(got) != string(plain) || Unread(got, true) != "" {
+		if got := WithUnread(plain, ""); string(got) != string(plain) || Unread(got, page) != "" {
 			t.Errorf("without a report: %q", got)
 		}
 		text := WithUnread(plain, why)
-		if got := Unread(text, true); got != why {
+		if got := Unread(text, page); got != why {
 			t.Errorf("%q: %q", text, got)
 		}
 		want, err := ReadPage(plain, page1)
@@ -26,11 +27,11 @@ func TestUnread(t *testing.T) {
 			t.Errorf("%v, %v, want %v, %v", got, err2, want, err)
 		}
 	}
-	if got := Unread(WithUnread(PageText(nil, nil), why), true); got != why {
+	if got := Unread(WithUnread(PageText(nil, nil), why), page); got != why {
 		t.Errorf("nothing but a report: %q", got)
 	}
 	long := strings.Repeat("é", maxUnread)
-	for _, got := range []string{Unread(WithUnread(nil, long), true), Unread(UnreadPart(long), false)} {
+	for _, got := range []string{Unread(WithUnread(nil, long), page), Unread(UnreadPart(long), Document{})} {
 		if len(got) != maxUnread || !utf8.ValidString(got) {
 			t.Errorf("%d bytes of a long report", len(got))
 		}
@@ -42,7 +43,15 @@ func TestUnread(t *testing.T) {
 		"<html>":                        `JSON: it could not be read: "<" where JSON should begin at byte 0`,
 		string(UnreadPart(why)):         why,
 	} {
-		if got := Unread([]byte(text), false); got != want {
+		if got := Unread([]byte(text), Document{}); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	const turtle = "<http://a.example/d> a <http://www.w3.org/ns/dcat#Dataset> .\n"
+	for text, want := range map[string]string{
+		turtle: "", turtle + "<http://a.example/e> a nonsense here .\n": "RDF: parts of it could not be read (1): no term at byte 92",
+	} {
+		if got := Unread([]byte(text), Document{Type: "text/turtle"}); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}

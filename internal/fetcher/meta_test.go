@@ -174,7 +174,7 @@ func TestCatalogueInParts(t *testing.T) {
 		{"under another name", listed, "stored", 0, 9, true, "/x/7", "application/json"},
 		{"as a page", listed, "stored", 0, 9, true, "/data.json", "text/html"},
 		{"a list", bareList, "stored", 0, 9, true, "/x/7", "application/json"},
-		{"told its length", body, "stored", 0, 9, false, "", ""},
+		{"its length is announced", body, "stored", 0, 9, false, "", ""},
 		{"a comma too many", strings.TrimSuffix(body, "]}") + ",]}", "stored", 0, 9, true, "", ""},
 		{"cut off", body[:len(body)-2], "stored", 0, 10, false, "", ""},
 		{"cut off, over a copy", body[:len(body)-2], "retry/network", 0, 10, false, "", ""},

@@ -121,7 +121,7 @@ func TestRDFInParts(t *testing.T) {
 				if got := classes(out); got != tt.want || (out.Results[0].Rule != "") != (tt.body != body || tt.want == "refused/catalogue") {
 					t.Errorf("%s: %+v", got, out.Results[0])
 				}
-				sets := 0
+				sets, unread := 0, ""
 				var end *crawl.Page
 				come := func() bool {
 					d.mu.Lock()
@@ -130,6 +130,9 @@ func TestRDFInParts(t *testing.T) {
 					for _, p := range d.pages {
 						if p.Part == 0 {
 							end = &p
+							continue
+						}
+						if unread = catalog.Unread(unpack(t, p), catalog.Document{}); unread != "" {
 							continue
 						}
 						claims, err := catalog.ReadJSON(unpack(t, p), catalog.Document{URL: string(p.URL)})
@@ -144,6 +147,9 @@ func TestRDFInParts(t *testing.T) {
 				}
 				if sets != tt.sets {
 					t.Errorf("%d datasets, want %d", sets, tt.sets)
+				}
+				if lost := tt.body != body && tt.sets > 0; lost != (unread != "") {
+					t.Errorf("reported as not read: %q", unread)
 				}
 				if tt.want == "stored" && (end == nil || end.ContentType != "application/n-triples" || end.Size != int64(len(tt.body)) || end.Parts == 0) {
 					t.Errorf("%+v", end)

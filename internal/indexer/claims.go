@@ -85,7 +85,7 @@ func claimsOf(p *pages.Page, room int) ([]crawl.DatasetClaim, error) {
 			claims[i].RemoveProse()
 		}
 	}
-	if why := catalog.Unread(raw, doc.Page); why != "" {
+	if why := catalog.Unread(raw, doc); why != "" {
 		claims, err = append(claims, crawl.DatasetClaim{Kind: crawl.DatasetUnread, Document: doc.URL, Unread: why, Allowed: true, FetchedAt: p.FetchedAt}), nil
 	}
 	return claims, err

@@ -95,7 +95,7 @@ func (r *pageReader) claims(p *pages.Page, body []byte) []byte {
 			return nil
 		}
 		text := metadataText(body, p.Charset)
-		if !r.tells(catalog.ReadJSON, text, doc) && catalog.Unread(text, false) == "" {
+		if !r.tells(catalog.ReadJSON, text, doc) && catalog.Unread(text, doc) == "" {
 			return nil
 		}
 		return []byte{}

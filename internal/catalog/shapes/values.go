@@ -115,16 +115,10 @@ func license(address any, names ...any) any {
 	return map[string]any{"url": u, "name": name}
 }
 
-// checksum makes a digest of its value and the name of its algorithm. Without that, the value may
-// begin with it ("md5:…"), or its length decides.
+// checksum makes a digest of its value and the name of its algorithm. Without that, the catalogue
+// finds the algorithm in the value or by its length.
 func checksum(algorithm, value string) any {
-	if name, rest, ok := strings.Cut(value, ":"); ok && !strings.Contains(rest, ":") {
-		algorithm, value = name, rest
-	}
-	if algorithm == "" {
-		algorithm = map[int]string{32: "md5", 40: "sha1", 64: "sha256", 128: "sha512"}[len(value)]
-	}
-	if algorithm == "" || value == "" {
+	if value == "" {
 		return nil
 	}
 	return map[string]any{"algorithm": algorithm, "checksumValue": value}

@@ -87,8 +87,8 @@ func (c *catalogue) parts(body io.Reader) error {
 		c.sum, c.err = catalog.Cut(body, c.p.MaxCatalogue, c.send)
 	}
 	if c.err == nil {
-		if !c.sum.JSON.Whole() {
-			return c.send(catalog.UnreadPart(c.sum.JSON.String()))
+		if why := c.sum.Unread(); why != "" {
+			return c.send(catalog.UnreadPart(why))
 		}
 		return nil
 	}
