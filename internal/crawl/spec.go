@@ -53,6 +53,9 @@ type Spec struct {
 	AllowPrivate bool     `json:"allow_private,omitempty"`
 	Resolve      []string `json:"resolve,omitempty"` // HOST=ADDR, *.suffix=ADDR
 	Paused       bool     `json:"paused,omitempty"`
+	// Sites is the text of a file of site rules (package siterules). It is stored as it was written,
+	// so that explanations can name its lines.
+	Sites string `json:"sites,omitempty"`
 	// Hosts are the operator's settings for single hosts; see WithHost.
 	Hosts  map[canon.Host]HostRule `json:"hosts,omitempty"`
 	Search bool                    `json:"search"`
@@ -126,6 +129,14 @@ func (s *Spec) LinkText() string {
 
 // LinkHash is a hash of LinkText for messages. It is never 0.
 func (s *Spec) LinkHash() uint64 { return hashOf(s.LinkText()) }
+
+// SitesHash identifies the site rules in messages and records. It is 0 if there are none.
+func (s *Spec) SitesHash() uint64 {
+	if s.Sites == "" {
+		return 0
+	}
+	return hashOf(s.Sites)
+}
 
 func hashOf(text string) uint64 {
 	h := fnv.New64a()
