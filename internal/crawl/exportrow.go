@@ -30,6 +30,10 @@ type PageInfo struct {
 	// Vary is the Vary header of the response, if the request accepted Markdown as well.
 	Vary  string `json:"vary,omitempty"`
 	Usage Usage  `json:"usage"`
+	// Description is the one that the site rules of the crawl found.
+	Description string `json:"description,omitempty"`
+	// Fields are those that the site rules of the crawl found.
+	Fields Fields `json:"fields,omitempty"`
 }
 
 // PageRecord is a page as `curtsy export pages` writes it: the line of `curtsy pages`, and as much

@@ -437,6 +437,31 @@ func (p *Page) fields(c *codec) {
 		}
 	}
 	c.bytes(40, &p.Signposts)
+	if c.at == 41 {
+		p.Ruled = new(Ruled)
+	}
+	if r := p.Ruled; r != nil {
+		for range c.one(41) {
+			r.fields(c)
+		}
+	}
+}
+
+func (a *Ruled) fields(c *codec) {
+	c.uint(1, &a.Rules)
+	c.uint(2, &a.Content)
+	c.text(3, &a.Title)
+	c.text(4, &a.Description)
+	for f := range each(c, 5, (*[]Field)(&a.Fields)) {
+		f.fields(c)
+	}
+}
+
+func (f *Field) fields(c *codec) {
+	c.text(1, &f.Name)
+	c.enum(2, (*uint8)(&f.Type))
+	c.bool(3, &f.Many)
+	texts(c, 4, &f.Values)
 }
 
 func (h *Head) fields(c *codec) {

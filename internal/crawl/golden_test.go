@@ -72,6 +72,9 @@ func fill(r *rand.Rand, v reflect.Value) {
 	case *usage.Preferences:
 		*p = usage.PreferencesOf(uint8(r.Uint32()))
 		return
+	case *Field: // a reader leaves others out
+		*p = Field{Name: word(r), Type: FieldType(r.IntN(int(FieldBoolean) + 1)), Many: r.IntN(2) > 0, Values: []string{word(r)}}
+		return
 	case *VisitID:
 		*p = VisitID{r.Uint64() >> r.IntN(64), 1 + r.Uint64()>>r.IntN(64)}
 		return

@@ -162,5 +162,10 @@ func DecodePages(b []byte) (pages []Page, err error) {
 			p.fields(&c)
 		}
 	}
+	for i := range pages {
+		if r := pages[i].Ruled; r != nil {
+			r.limit()
+		}
+	}
 	return pages, c.err("pages")
 }

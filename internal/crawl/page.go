@@ -132,6 +132,10 @@ type Page struct {
 	// Signposts are the page's Link headers about its dataset, as a set of links in JSON (RFC 9264)
 	// of MaxSignposts bytes at most. Nil: there are none.
 	Signposts []byte
+
+	// Ruled is what the site rules made of the page. Nil: no rule reads it, or the sender is of a
+	// version without site rules.
+	Ruled *Ruled
 }
 
 // MaxSignposts limits Page.Signposts, in bytes.

@@ -29,6 +29,7 @@ func TestFieldsAreThoseOfCrawlProto(t *testing.T) {
 		new(VisitRequest), new(Grants), new(Visit), new(VisitURL), new(Renew), new(Renewed), new(Robots), new(AuxRequest), new(Answer), new(Claim),
 		new(Sample), new(Sitemap), new(RUP), new(Probe), new(Event), new(Unheld), new(Audit), new(Links), new(Report), new(Outcome), new(Result), new(Page),
 		new(Trace), new(Sent), new(Feed), new(WebSub), new(Dispatch), new(DispatchSample), new(DispatchQuery), new(DispatchPlan), new(KnownPage),
+		new(Ruled), new(Field),
 	} {
 		v := reflect.ValueOf(m).Elem()
 		of := numbers[v.Type().Name()]

@@ -110,7 +110,7 @@ func TestWireRoundTrip(t *testing.T) {
 		"http://b.example/", "e", "l", EncodingS2, []byte("body"), ReasonHTTP4xx, true, 6, KindData, testOrigin, 5, "http://c.example/", "http://d.example/", true, true, NoIndex, time.UnixMilli(3), "http://a.example/d/data.txt", 7, 8,
 		usage.Statements{{Position: usage.Position{From: "robots.txt", Line: 3}, Text: "t", Preferences: usage.PreferencesOf(0x99), Inferred: true}}, 5, "accept", 9, 10,
 		&Capture{1, []byte("GET"), []byte("HTTP"), EncodingS2, true, 1<<32 - 1, true, CutByTime, "::1", 2, []byte("links"), "text/html"},
-		&Head{"t", "de"}, []byte("links"),
+		&Head{"t", "de"}, []byte("links"), &Ruled{1, 2, "t", "d", Fields{{"a", FieldNumber, true, []string{"1", ""}}}},
 	}}
 	gotPages, err := DecodePages(AppendPages(nil, pages))
 	roundTrip(t, pages[0], gotPages[0], err)

@@ -26,7 +26,9 @@ var ErrBody = errors.New("pages: stored body cannot be unpacked")
 // page; see alias.go.
 type Page struct {
 	crawl.Page
-	Title string // <title>, otherwise the first h1; UTF-8, white space folded
+	// Title is Ruled.Title if that is not empty, otherwise <title>, otherwise the first h1; UTF-8,
+	// white space folded.
+	Title string
 	Lang  string // <html lang> in lower case, without its region; may be empty
 	// The number of the page in this store. It stays the same as long as the URL is known, also if
 	// the page is deleted meanwhile.
@@ -59,6 +61,13 @@ type Page struct {
 	mainKnown bool
 }
 
+// applyTitle replaces the title of the page itself by that of the site rules.
+func (p *Page) applyTitle() {
+	if p.Ruled != nil && p.Ruled.Title != "" {
+		p.Title = p.Ruled.Title
+	}
+}
+
 // listed reports whether this is a page of its own: neither removed nor an alias.
 func (p *Page) listed() bool { return p.ID != 0 && p.Deleted == "" && p.AliasOf == "" }
 
@@ -76,6 +85,9 @@ func (p *Page) Info() crawl.PageInfo {
 		URL: string(p.URL), Status: p.Status, FetchedAt: p.FetchedAt, ContentType: p.ContentType, Title: p.Title,
 		Size: p.Size, SHA256: hex.EncodeToString(p.SHA256[:]), SnippetAllowed: p.SnippetAllowed(), MaxSnippet: p.MaxSnippet, Depth: p.Depth,
 		Truncated: p.Truncated, Canonical: string(p.Canonical), AliasOf: string(p.AliasOf), Usage: crawl.UsageOf(p.Usage), Vary: p.Vary,
+	}
+	if p.Ruled != nil {
+		info.Description, info.Fields = p.Ruled.Description, p.Ruled.Fields
 	}
 	for _, u := range p.Aliases {
 		info.Aliases = append(info.Aliases, string(u))
@@ -121,5 +133,5 @@ func (p *Page) sameContent(q *Page) bool {
 	return p.SHA256 == q.SHA256 && p.Size == q.Size && p.Directives == q.Directives && p.ContentType == q.ContentType &&
 		p.Charset == q.Charset && p.UnavailableAfter.Equal(q.UnavailableAfter) && p.MaxSnippet == q.MaxSnippet && p.Truncated == q.Truncated &&
 		(p.Encoding == crawl.EncodingParts) == (q.Encoding == crawl.EncodingParts) && p.Title == q.Title && p.Lang == q.Lang && p.Canonical == q.Canonical && p.Kind == q.Kind &&
-		slices.Equal(p.Usage, q.Usage)
+		slices.Equal(p.Usage, q.Usage) && p.Ruled.SameContent(q.Ruled)
 }

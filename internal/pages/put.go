@@ -194,6 +194,7 @@ func (ch *change) compare(writes []write, res *Result) ([]*write, error) {
 				continue
 			}
 		}
+		p.applyTitle()
 		p.ID, p.Seq = w.old.ID, w.old.Seq
 		if p.ID == 0 {
 			ch.c.LastID++

@@ -8,14 +8,13 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/pkg/canon"
-	"github.com/curtsy/curtsy/pkg/usage"
 )
 
 // A record begins with its kind. Integers are varints; strings and the digest have no padding. A
 // record has about 160 bytes and is read in one pass. The fields that format 2 added are at the
 // end; a record without them is of format 1. After these come Since if it is known, MaxSnippet if
-// there is one, Usage if there are statements, Changed if it is not Since, and Vary. A version that
-// does not know the last fields reads the record without them.
+// there is one, Usage if there are statements, Changed if it is not Since, Vary, and Ruled. A
+// version that does not know the last fields reads the record without them.
 const (
 	kindPage      = 'P'
 	kindTombstone = 'T'
@@ -61,7 +60,7 @@ func appendRecord(dst []byte, p *Page) []byte {
 	dst = appendAlias(dst, p)
 	// The following fields end with the last one that has a value, as in records from before they
 	// existed.
-	changed := p.Vary != "" || !p.Changed.IsZero() && millis(p.Changed) != millis(p.Since)
+	changed := p.Vary != "" || p.Ruled != nil || !p.Changed.IsZero() && millis(p.Changed) != millis(p.Since)
 	said := changed || len(p.Usage) > 0
 	limited := said || p.MaxSnippet > 0 || p.MetaMaxSnippet > 0
 	if limited || !p.Since.IsZero() {
@@ -76,8 +75,11 @@ func appendRecord(dst []byte, p *Page) []byte {
 	if changed {
 		dst = binary.AppendVarint(dst, millis(p.Changed))
 	}
-	if p.Vary != "" {
+	if p.Vary != "" || p.Ruled != nil {
 		dst = appendString(dst, p.Vary)
+	}
+	if p.Ruled != nil {
+		dst = appendRuled(dst, p.Ruled)
 	}
 	return dst
 }
@@ -153,6 +155,9 @@ func parseRecord(u canon.URL, b []byte) (Page, error) {
 		}
 		if len(r.b) > 0 {
 			p.Vary = r.string()
+		}
+		if len(r.b) > 0 {
+			p.Ruled = r.ruled()
 		}
 	default:
 		r.bad = true
@@ -245,29 +250,4 @@ func fromMillis(ms int64) time.Time {
 		return time.Time{}
 	}
 	return time.UnixMilli(ms).UTC()
-}
-
-// The encoding of usage in a record: the number of statements, and for each its preferences, a
-// flag, its line, its source and its text.
-const flagInferred = 1
-
-func appendUsage(dst []byte, l usage.Statements) []byte {
-	dst = binary.AppendUvarint(dst, uint64(len(l)))
-	for i := range l {
-		s := &l[i]
-		dst = append(dst, s.Preferences.Bits(), bit(s.Inferred)*flagInferred)
-		dst = binary.AppendUvarint(dst, uint64(max(s.Line, 0)))
-		dst = appendString(appendString(dst, s.From), s.Text)
-	}
-	return dst
-}
-
-func (r *reader) usage() (l usage.Statements) {
-	for n := r.uvarint(); n > 0 && !r.bad; n-- {
-		s := usage.Statement{Preferences: usage.PreferencesOf(r.byte())}
-		s.Inferred = r.byte()&flagInferred != 0
-		s.Line, s.From, s.Text = int(r.uvarint()), r.string(), r.string()
-		l = append(l, s)
-	}
-	return l
 }

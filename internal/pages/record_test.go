@@ -131,6 +131,9 @@ func setValue(t *testing.T, name string, v reflect.Value) {
 			value = usage.Statements{{}}
 		case *crawl.Capture:
 			value = &crawl.Capture{}
+		case *crawl.Ruled:
+			value = &crawl.Ruled{Rules: 1, Content: 2, Title: "x", Description: "y", Fields: crawl.Fields{
+				{Name: "a", Type: crawl.FieldKeyword, Many: true, Values: []string{"1", "2"}}, {Name: "b", Type: crawl.FieldNumber, Values: []string{"16"}}}}
 		case *crawl.Head:
 			value = &crawl.Head{}
 		default:
