@@ -80,6 +80,7 @@ var lower = map[string][]string{
 	"rdf":         {"internal/disk"},
 	"catalog":     {"internal/catalog/shapes", "internal/catalog/written", "internal/crawl", "internal/disk", "internal/lenientjson", "internal/rdf", "internal/webtext", "pkg/canon", "pkg/datatxt", "pkg/usage"},
 	"lenientjson": {},
+	"siterules":   {"internal/crawl", "internal/html", "internal/lenientjson", "pkg/canon", "pkg/usage"},
 	// Compiled into the robot, which must stay small.
 	"mobile/reading":          {},
 	"mobile/pagereader":       {"internal/mobile"},

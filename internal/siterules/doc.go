@@ -5,7 +5,7 @@
 //
 //	sites:
 //	  docs.example.org:                     # a host
-//	    include: ["/docs/**"]               # globs of paths; /…/ is a regular expression
+//	    include: ["/docs/**"]               # globs of paths; "re:…" is a regular expression
 //	    delay: 5s
 //	    fields:
 //	      version: {path: '^/docs/(\d+)/', type: number}
@@ -13,12 +13,29 @@
 //	    content: {main: ["#docContent"], drop: [".banner", "a.headerlink"]}
 //	    skip:
 //	      - {css: "body.error404"}
-//	  "*.example.org":                      # all names below it
+//	  "*.example.org":                      # this name and all names below it
 //	    max-depth: 3
 //	  docs.example.org/api/:                # a prefix of URLs
 //	    skip: [{meta: robots-kind, matches: "^stub"}]
 //
-// Each setting of a URL comes from the most specific entry that has it: a longer prefix before a
-// shorter one, a host before a pattern, a longer pattern before a shorter one. Fields are taken one
-// by one, by name. The delay is the largest of all entries that match.
+// An entry is a host, a pattern of hosts, or one of them with a path. A path ends where a folder
+// does: docs.example.org/api is about /api and /api/x, not about /apiary. A scheme or a port before
+// or behind the host restricts the entry to it.
+//
+// Each setting of a URL comes from the most specific entry that has it: a host before a pattern, a
+// longer pattern before a shorter one, and then a longer path before a shorter one. Fields are
+// taken one by one, by name, and so are the parts of content. The delay is the largest of all
+// entries that match.
+//
+// In a glob, "*" is any number of letters but a slash, and "**" any number of letters. A glob with
+// a "?" is compared with the path and the query, another one with the path alone. A regular
+// expression is compared with the path and the query, and may match any part of them.
+//
+// The files of the package:
+//
+//   - parse.go reads a file: key.go the names of entries, fields.go, source.go and conditions.go
+//     what is below them, globs.go include and exclude, nodes.go single values, mistakes.go errors
+//   - rules.go finds the entries of a URL and merges them
+//   - read.go and content.go apply them to a page: dom.go makes its tree, selector.go, xpath.go and
+//     jsonld.go look into it, values.go brings values into their form
 package siterules
