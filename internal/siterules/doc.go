@@ -27,7 +27,7 @@
 // taken one by one, by name, and so are the parts of content. The delay is the largest of all
 // entries that match.
 //
-// In a glob, "*" is any number of letters but a slash, and "**" any number of letters. A glob with
+// In a glob, "*" is anything but a slash, and "**" anything. A glob with
 // a "?" is compared with the path and the query, another one with the path alone. A regular
 // expression is compared with the path and the query, and may match any part of them.
 //

@@ -31,11 +31,14 @@ type builder struct {
 	page
 	doc     *html.Node
 	open    []*html.Node // the elements that are open; html and head or body are the first
+	kinds   []kind       // of open
 	inBody  bool
 	nodes   int
 	over    int // elements too deep to be open
 	ending  map[*html.Node]bool
-	foreign int // open svg and math elements
+	foreign int  // open svg and math elements
+	strict  bool // the page has a document type
+	divided bool // a comment follows the last text
 }
 
 // parse makes the tree of a page, which is in UTF-8.
@@ -48,7 +51,7 @@ func parse(src []byte) *page {
 	b.root.AppendChild(b.doc)
 	b.doc.AppendChild(b.head)
 	b.doc.AppendChild(b.body)
-	b.open = []*html.Node{b.doc, b.head}
+	b.open, b.kinds = []*html.Node{b.doc, b.head}, make([]kind, 2, maxDepth)
 	z := html.NewTokenizer(bytes.NewReader(src))
 	for {
 		kind := z.Next()
@@ -60,6 +63,10 @@ func parse(src []byte) *page {
 			return &b.page
 		}
 		switch kind {
+		case html.DoctypeToken:
+			b.strict = true
+		case html.CommentToken:
+			b.divided = true
 		case html.TextToken:
 			b.text(string(z.Text()))
 		case html.StartTagToken, html.SelfClosingTagToken:
@@ -102,23 +109,18 @@ func (b *builder) text(s string) {
 		b.begin()
 	}
 	top := b.top()
-	if last := top.LastChild; last != nil && last.Type == html.TextNode {
-		// Only what stands between two texts and makes no node can divide them, such as comments.
-		// Their number is bounded, because each text counts.
-		b.nodes++
-		if len(last.Data) < 4<<10 {
-			last.Data += s
-			return
-		}
+	if last := top.LastChild; last != nil && last.Type == html.TextNode && !b.divided && len(last.Data) < 4<<10 {
+		last.Data += s
+		return
 	}
-	b.nodes++
+	b.nodes, b.divided = b.nodes+1, false
 	top.AppendChild(&html.Node{Type: html.TextNode, Data: s})
 }
 
 // begin ends the head of the page.
 func (b *builder) begin() {
 	if !b.inBody {
-		b.inBody, b.open = true, append(b.open[:0], b.doc, b.body)
+		b.inBody, b.open, b.kinds = true, append(b.open[:0], b.doc, b.body), b.kinds[:2]
 		b.foreign = 0
 	}
 }
@@ -139,7 +141,7 @@ func (b *builder) push(n *html.Node, empty bool) {
 	case len(b.open) >= maxDepth:
 		b.over++
 	default:
-		b.open = append(b.open, n)
+		b.open, b.kinds = append(b.open, n), append(b.kinds, kinds[n.Data])
 		if n.Data == "svg" || n.Data == "math" {
 			b.foreign++
 		}
@@ -157,7 +159,7 @@ func (b *builder) cutTo(i int) {
 		if n.Data == "svg" || n.Data == "math" {
 			b.foreign--
 		}
-		b.open = b.open[:len(b.open)-1]
+		b.open, b.kinds = b.open[:len(b.open)-1], b.kinds[:len(b.kinds)-1]
 	}
 }
 
@@ -171,7 +173,7 @@ func (b *builder) find(bounds kind, names ...string) int {
 				return i
 			}
 		}
-		if kinds[name]&bounds != 0 {
+		if b.kinds[i]&bounds != 0 {
 			return 0
 		}
 	}
@@ -213,6 +215,9 @@ func (b *builder) start(t *html.Token, closed bool) {
 		}
 		b.cutTo(b.find(0, "svg", "math"))
 	}
+	if name == "form" && b.find(0, "form") > 0 {
+		return
+	}
 	if b.inBody {
 		b.imply(name)
 	}
@@ -253,7 +258,7 @@ func (b *builder) imply(name string) {
 	case "button":
 		b.closeOpen(scope, "button")
 	case "table":
-		if b.find(scope|buttons, "p") > 0 {
+		if b.strict {
 			b.closeOpen(scope|buttons, "p")
 		}
 	}
@@ -360,7 +365,7 @@ func (b *builder) inline(name string) {
 			b.cutTo(i)
 			return
 		}
-		if kinds[n.Data]&special != 0 {
+		if b.kinds[i]&special != 0 {
 			if j := b.find(scope, name); j > 0 && formatting(name) {
 				b.ending[b.open[j]] = true
 			}

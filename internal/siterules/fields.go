@@ -53,6 +53,10 @@ func (r *reader) field(name string, k, v *yaml.Node) *field {
 	f := &field{name: name, line: k.Line, node: k}
 	var formats, standard *yaml.Node
 	typed := false
+	if v.Kind == yaml.ScalarNode && r.plain(v) {
+		r.at(v, "field %s: write where it comes from, for example {css: %q}", name, either(v.Value, "h1"))
+		return nil
+	}
 	r.each(v, "field "+name, func(key string, k, v *yaml.Node) {
 		if slices.Contains(sourceNames, key) {
 			r.one(&f.from, key, k, v)

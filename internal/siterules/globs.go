@@ -51,7 +51,7 @@ func (r *reader) pattern(text string, n *yaml.Node, what string) *pattern {
 		r.at(n, "%s %q must begin with a slash, or with ** for any folder; use for example /%s", what, text, text)
 		return nil
 	case strings.Contains(text, "***"):
-		r.within(n, strings.Index(text, "***"), `%s %q: use "*" for any letters but a slash, and "**" for any letters`, what, text)
+		r.within(n, strings.Index(text, "***"), `%s %q: use "*" for anything but a slash, and "**" for anything`, what, text)
 		return nil
 	case strings.Contains(text, "#"):
 		r.within(n, strings.Index(text, "#"), "%s %q: URLs are crawled without the part behind #", what, text)
@@ -62,8 +62,8 @@ func (r *reader) pattern(text string, n *yaml.Node, what string) *pattern {
 	return p
 }
 
-// globExpr writes a glob as a regular expression. "*" is any number of letters but a slash, "**"
-// any number of letters. All others stand for themselves, in the spelling of package canon.
+// globExpr writes a glob as a regular expression. "*" is anything but a slash, "**"
+// anything. All others stand for themselves, in the spelling of package canon.
 func globExpr(glob string) string {
 	var b strings.Builder
 	b.WriteString("^")

@@ -19,7 +19,7 @@ const (
 	MaxLongText = 16 << 10      // bytes of a text
 	MaxPage     = 64 << 10      // bytes of all values of a page
 	maxNodes    = 200_000       // nodes of the tree of a page
-	maxDepth    = 512           // nesting of its elements
+	maxDepth    = 256           // nesting of its elements
 	maxJSONLD   = 1 << 20       // bytes of JSON-LD of a page
 	maxWork     = 60 << 20      // steps of CSS selectors, some nanoseconds each
 	maxSteps    = 4 << 20       // steps of XPath expressions, some 100 ns each

@@ -16,7 +16,7 @@ func suggest(typed string, words []string) string {
 	return "use " + orList(words)
 }
 
-// distance counts the letters to insert, delete or replace to turn a into b.
+// distance counts the characters to insert, delete or replace to turn a into b.
 func distance(a, b string) int {
 	if len(a) > 64 {
 		return len(a)

@@ -14,6 +14,10 @@ type reader struct{ mistakes }
 
 // each calls do for the keys of a mapping. A key that occurs twice is a mistake.
 func (r *reader) each(n *yaml.Node, what string, do func(key string, k, v *yaml.Node)) {
+	if !r.plain(n) {
+		r.at(n, "%s: %s", what, references)
+		return
+	}
 	if n.Kind != yaml.MappingNode {
 		r.at(n, `%s: lines such as "name: value" are expected below it`, what)
 		return
@@ -34,6 +38,8 @@ func (r *reader) each(n *yaml.Node, what string, do func(key string, k, v *yaml.
 	}
 }
 
+const references = `"&", "*" and "!" have a meaning in YAML that is not supported here; put a value into quotes, and repeat what is alike`
+
 // plain reports whether a node uses none of YAML's references and types.
 func (r *reader) plain(n *yaml.Node) bool {
 	return n.Kind != yaml.AliasNode && n.Anchor == "" && n.Style&yaml.TaggedStyle == 0
@@ -43,7 +49,7 @@ func (r *reader) plain(n *yaml.Node) bool {
 func (r *reader) text(n *yaml.Node, what string) string {
 	switch {
 	case !r.plain(n):
-		r.at(n, `%s: "&", "*" and "!" have a meaning in YAML that is not supported here; put the value into quotes`, what)
+		r.at(n, "%s: %s", what, references)
 	case n.Kind != yaml.ScalarNode:
 		r.at(n, "%s: one value is expected here", what)
 	case n.Value == "" || n.Tag == "!!null":

@@ -60,7 +60,7 @@ func (p *parser) document(text string) {
 		p.add(1, 1, "the file is empty; %s", fileExample)
 	case err != nil:
 		line, why := yamlError(err)
-		p.add(line, 1, "this is not valid YAML: %s; values with : or # or at the beginning a * need quotes", why)
+		p.add(line, 1, "this is not valid YAML: %s", why)
 	case dec.Decode(&second) != io.EOF:
 		p.add(max(second.Line, 1), 1, "there is a second document in the file; write one list of sites")
 	default:
@@ -76,6 +76,16 @@ func yamlError(err error) (line int, why string) {
 	if m := yamlLine.FindStringSubmatchIndex(why); m != nil {
 		line, _ = strconv.Atoi(why[m[2]:m[3]])
 		why = why[:m[0]] + why[m[1]:]
+	}
+	switch {
+	case strings.Contains(why, "alphabetic or numeric"):
+		why += `; a name that begins with "*" needs quotes: "*.example.org":`
+	case strings.Contains(why, "cannot start any token"):
+		why += "; indent lines with spaces, not with tabs, and put values with special characters into quotes"
+	case strings.Contains(why, "end of stream"):
+		why += "; a quote or a bracket is not closed, perhaps some lines above"
+	default:
+		why += "; compare how far the lines are indented, and put values with : or # into quotes"
 	}
 	return line, why
 }

@@ -26,6 +26,9 @@ type part struct {
 	siblings, below int
 }
 
+// selectorText compiles a selector that is not from a file.
+func (r *reader) selectorText(text string) *selector { return r.selector(text, &yaml.Node{}, "css") }
+
 // selector compiles a CSS selector. It returns nil after a mistake.
 func (r *reader) selector(text string, n *yaml.Node, what string) *selector {
 	works := "use for example div.content > h1"
@@ -240,7 +243,7 @@ func (p *page) weigh() {
 		s := size{}
 		for c := n.FirstChild; c != nil; c = c.NextSibling {
 			s.kids++
-			s.below += 1 + int32(len(c.Data)/32) + walk(c)
+			s.below += 1 + int32(len(c.Data)/8) + walk(c)
 		}
 		p.sizes[n] = s
 		return s.below
@@ -304,7 +307,7 @@ func (m *matcher) below(n *html.Node, ancestors, parent uint64) bool {
 						kids++
 					}
 				}
-				m.w.css -= p.siblings * int(kids) / 4
+				m.w.css -= p.siblings * int(kids) / 2
 			}
 			if p.below > 0 {
 				m.w.css -= p.below * int(m.p.sizes[c].below)

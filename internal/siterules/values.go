@@ -30,7 +30,7 @@ func canonical(t crawl.FieldType, formats []string, raw string) (value string, o
 	return value, value != "", cut
 }
 
-// squeeze makes one space of all white space in a row, and drops invisible letters.
+// squeeze makes one space of all white space in a row, and drops invisible characters.
 func squeeze(s string) string {
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "\uFFFD")
@@ -47,7 +47,7 @@ func squeeze(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// shorten cuts a text between two letters.
+// shorten cuts a text between two characters.
 func shorten(s string, most int) (string, bool) {
 	if len(s) <= most {
 		return s, false
