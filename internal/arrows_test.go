@@ -21,7 +21,9 @@ var siblings = map[string]bool{"frontier": true, "fetcher": true, "indexer": tru
 // glue may be under them.
 var lower = map[string][]string{
 	"crawl":                 {"pkg/canon", "pkg/usage"},
-	"scope":                 {"pkg/canon"},
+	"scope":                 {"internal/crawl", "internal/siterules", "pkg/canon"},
+	"hours":                 {},
+	"hooks":                 {"internal/backoff", "internal/version"},
 	"indexnow":              {"pkg/canon"},
 	"websub":                {"pkg/canon"},
 	"disk":                  {},
@@ -42,8 +44,8 @@ var lower = map[string][]string{
 	"questions":             {"internal/ask", "internal/crawl", "pkg/canon"},
 	"asker": {"internal/ask", "internal/catalog", "internal/crawl", "internal/questions", "internal/search", "internal/service", "pkg/canon",
 		"pkg/queue"},
-	"settings": {"internal/crawl", "internal/websub", "pkg/canon", "pkg/usage"},
-	"control": {"internal/ask", "internal/asker", "internal/crawl", "internal/scope", "internal/service", "internal/settings", "internal/webtext",
+	"settings": {"internal/crawl", "internal/hours", "internal/siterules", "internal/websub", "pkg/canon", "pkg/usage"},
+	"control": {"internal/ask", "internal/asker", "internal/crawl", "internal/scope", "internal/service", "internal/settings", "internal/siterules", "internal/webtext",
 		"pkg/canon"},
 	"html":     {},
 	"htmlscan": {"internal/html", "pkg/canon", "pkg/robotstag", "pkg/usage"},
@@ -80,7 +82,7 @@ var lower = map[string][]string{
 	"rdf":         {"internal/disk"},
 	"catalog":     {"internal/catalog/shapes", "internal/catalog/written", "internal/crawl", "internal/disk", "internal/lenientjson", "internal/rdf", "internal/webtext", "pkg/canon", "pkg/datatxt", "pkg/usage"},
 	"lenientjson": {},
-	"siterules":   {"internal/crawl", "internal/html", "internal/lenientjson", "pkg/canon", "pkg/usage"},
+	"siterules":   {"internal/crawl", "internal/hours", "internal/html", "internal/lenientjson", "pkg/canon", "pkg/usage"},
 	// Compiled into the robot, which must stay small.
 	"mobile/reading":          {},
 	"mobile/pagereader":       {"internal/mobile"},

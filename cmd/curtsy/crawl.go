@@ -46,7 +46,7 @@ second ^C stops it at once.`,
   curtsy crawl --allow-private --delay 0s http://127.0.0.1:8000/`,
 	}
 	return app.Configured(cmd, cfg, func(cmd *cobra.Command, args []string, src *config.Source) error {
-		seeds, err := a.ReadSeeds(args, cfg.Seeds)
+		seeds, err := a.ReadSeeds(args, cfg.Seeds, &cfg.Plan)
 		if err != nil {
 			return err
 		}
@@ -149,10 +149,13 @@ func (a *commands) crawl(ctx context.Context, cfg *config.Crawl, given func(stri
 		defer stopAdmin()
 	}
 	w := &watcher{c: e.Crawl(), p: p, log: log, maxTime: cfg.MaxTime, began: time.Now(), seeds: seeds}
-	if err := e.Run(ctx, w.watch); err != nil {
-		return end, err
+	w.hooks = newAttention(ctx, cfg.Hooks, e.Crawl(), log)
+	err = e.Run(ctx, w.watch)
+	if err == nil {
+		end = w.ended(e.Last())
 	}
-	return w.ended(e.Last()), nil
+	w.hooks.end(ctx, end, err)
+	return end, err
 }
 
 // serveAdmin opens the admin port, with the dashboard, until the returned function is called.

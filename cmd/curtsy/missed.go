@@ -29,6 +29,17 @@ const (
 // none was given. done reports that nothing more can be done now; otherwise a seed that is still
 // queued does not count as missed.
 func (w *watcher) lookAtSeeds(ctx context.Context, done bool) error {
+	all, asked, err := w.missedSeeds(ctx, done)
+	if err != nil {
+		return err
+	}
+	w.end.missed, w.end.asked = append(w.end.missed, all...), asked
+	w.end.none = done && w.end.status.Stored == 0 && len(w.end.missed) == asked
+	return nil
+}
+
+// missedSeeds returns the seeds that could not be fetched, and how many were looked at.
+func (w *watcher) missedSeeds(ctx context.Context, done bool) (list []missed, asked int, err error) {
 	var seeds []string
 	for _, u := range w.seeds {
 		seeds = append(seeds, string(u))
@@ -53,7 +64,7 @@ func (w *watcher) lookAtSeeds(ctx context.Context, done bool) error {
 		}
 		some, err := w.c.ExplainAll(ctx, ask)
 		if err != nil {
-			return err
+			return nil, 0, err
 		}
 		for _, url := range ask {
 			all[url] = some[url]
@@ -67,13 +78,10 @@ func (w *watcher) lookAtSeeds(ctx context.Context, done bool) error {
 	for _, seed := range seeds {
 		x := all[leads[seed]]
 		if !had(x) && (done || x.State == crawl.Refused.String() || x.State == crawl.Failed.String() || !x.InScope && !x.Seen) {
-			w.end.missed = append(w.end.missed, missed{seed, x})
+			list = append(list, missed{seed, x})
 		}
 	}
-	st := w.end.status
-	w.end.asked = len(seeds)
-	w.end.none = done && st.Stored == 0 && len(w.end.missed) == len(seeds)
-	return nil
+	return list, len(seeds), nil
 }
 
 // had reports that a seed was fetched, or left out on purpose: by its site, or because it was

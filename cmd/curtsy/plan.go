@@ -45,7 +45,7 @@ known so far. Flags of curtsy crawl that change nothing here are accepted.`,
   curtsy plan --contact me@example.org --scope host --links=false --json https://docs.example.org/`,
 	}
 	app.Configured(cmd, cfg, func(cmd *cobra.Command, args []string, src *config.Source) error {
-		seeds, err := a.ReadSeeds(args, cfg.Seeds)
+		seeds, err := a.ReadSeeds(args, cfg.Seeds, &cfg.Plan)
 		if err != nil {
 			return err
 		}

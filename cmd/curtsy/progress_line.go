@@ -85,6 +85,7 @@ const (
 	crawling       phase = ""
 	noDisk         phase = "disk full"
 	paused         phase = "paused"
+	closed         phase = "waiting for its hours"
 	onlyPostponed  phase = "hosts postponed"
 	operatorPaused phase = "hosts paused by the operator"
 	roundOver      phase = "round over"
@@ -98,6 +99,8 @@ func phaseOf(st crawl.Status) phase {
 		return noDisk
 	case st.State == "paused":
 		return paused
+	case st.Bottleneck != nil && st.Bottleneck.Kind == crawl.WaitsHours && st.OpensAt != nil:
+		return closed
 	case st.Bottleneck != nil && st.Bottleneck.Kind == crawl.WaitsPaused:
 		return operatorPaused
 	case st.ETA == nil && (st.Queued+st.InFlight > 0 || st.AtLeast > 0):
@@ -123,6 +126,8 @@ func timeLeft(st crawl.Status) string {
 		return "paused: disk full (curtsy status)"
 	case paused:
 		return "paused (curtsy resume)"
+	case closed:
+		return "waiting for its hours, next " + term.Clock(*st.OpensAt, time.Now())
 	case onlyPostponed:
 		return term.Count(int64(len(st.Postponed)), "host") + " postponed"
 	case operatorPaused:

@@ -48,6 +48,7 @@ type watcher struct {
 	end     ending
 
 	notes notes // what was reported
+	hooks *attention
 }
 
 // A look costs the frontier a pass over its hosts, so slow looks are made less often.
@@ -158,6 +159,7 @@ func (w *watcher) untilEnd(ctx context.Context, first crawl.Status) error {
 		default:
 			w.end.status = st
 			w.notes.print(w.p, st)
+			w.hooks.look(run, w, st)
 			w.p.show(st)
 			if limit := reached(w.c.Spec, st, done); limit != "" {
 				w.end.status.Limit = limit

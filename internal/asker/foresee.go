@@ -1,6 +1,7 @@
 package asker
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -32,6 +33,10 @@ func foresee(st *crawl.Status, spec crawl.Spec) {
 		return
 	case st.State == "paused":
 		st.Bottleneck = &crawl.Bottleneck{Kind: crawl.WaitsPaused, Sentence: "paused; to continue, type: curtsy resume"}
+		return
+	case st.OpensAt != nil && st.State == "running" && left > 0:
+		st.Bottleneck = &crawl.Bottleneck{Kind: crawl.WaitsHours, Queued: left, Sentence: fmt.Sprintf("requests are sent only %s (%s), the next at %s",
+			spec.Hours, cmp.Or(spec.Timezone, "UTC"), st.OpensAt.UTC().Format("2006-01-02 15:04 MST"))}
 		return
 	case o == nil || st.State != "running":
 		return

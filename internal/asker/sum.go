@@ -62,6 +62,9 @@ func addStatus(a, b crawl.Status) crawl.Status {
 		}
 		a.MobileRobots.Add(*b.MobileRobots)
 	}
+	if b.OpensAt != nil && (a.OpensAt == nil || b.OpensAt.After(*a.OpensAt)) {
+		a.OpensAt = b.OpensAt
+	}
 	a.Rate += b.Rate
 	a.PausedHosts += b.PausedHosts
 	a.PausedURLs += b.PausedURLs

@@ -55,6 +55,10 @@ func (f field) readable(text string) error {
 		*v, err = parseDuration(text)
 	case *Size:
 		err = v.UnmarshalText([]byte(text))
+	case *settings.Sites:
+		if *v, err = settings.ReadSites(text); err != nil {
+			return err // it says what to change in the file
+		}
 	case *int, *int64:
 		if _, e := strconv.ParseInt(text, 10, 64); e != nil {
 			err = errors.New("is not a whole number")

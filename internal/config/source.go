@@ -118,7 +118,7 @@ func dashedEnviron(fields []field) map[string]any {
 func (s *Source) decode(v *viper.Viper) error {
 	for _, f := range s.fields {
 		raw, value := v.Get(f.key), reflect.New(f.value.Type())
-		dec, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{Result: value.Interface(), WeaklyTypedInput: true, DecodeHook: hooks})
+		dec, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{Result: value.Interface(), WeaklyTypedInput: true, DecodeHook: conversions})
 		if err != nil {
 			return err
 		}
@@ -142,8 +142,8 @@ func (s *Source) show(f field, raw any) string {
 	return fmt.Sprint(raw)
 }
 
-// hooks converts what viper found to the type of a field.
-var hooks = mapstructure.ComposeDecodeHookFunc(
+// conversions convert what viper found to the type of a field.
+var conversions = mapstructure.ComposeDecodeHookFunc(
 	func(from, to reflect.Type, data any) (any, error) {
 		switch {
 		case to == reflect.TypeFor[time.Duration]() && from != to:
@@ -158,6 +158,8 @@ var hooks = mapstructure.ComposeDecodeHookFunc(
 			return strings.Fields(data.(string)), nil // the environment: words
 		case to.Kind() == reflect.Bool && from.Kind() != reflect.Bool && from.Kind() != reflect.String:
 			return nil, errors.New("is neither true nor false")
+		case to == reflect.TypeFor[settings.Sites]() && from != to:
+			return settings.ReadSites(fmt.Sprint(data))
 		case to == reflect.TypeFor[settings.Off]() && from != to:
 			on, err := strconv.ParseBool(fmt.Sprint(data))
 			return settings.Off(!on), err

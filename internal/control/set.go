@@ -16,6 +16,7 @@ import (
 	"github.com/curtsy/curtsy/internal/scope"
 	"github.com/curtsy/curtsy/internal/service"
 	"github.com/curtsy/curtsy/internal/settings"
+	"github.com/curtsy/curtsy/internal/siterules"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -58,6 +59,9 @@ func (to Settings) set(s crawl.Spec) (next crawl.Spec, what []string, err error)
 	}
 	// Services could not start with a scope that cannot be read.
 	if _, err := scope.New(scope.Spec{Kind: next.Scope, Include: next.Include, Exclude: next.Exclude}); err != nil {
+		return s, nil, err
+	}
+	if _, err := siterules.Of(&next); err != nil {
 		return s, nil, err
 	}
 	return next, differences(&s, &next), nil

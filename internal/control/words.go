@@ -32,6 +32,9 @@ func Words(spec crawl.Spec) string {
 	case spec.MaxDepth > 0:
 		add("at most %s from a seed", plural(int64(spec.MaxDepth), "link"))
 	}
+	if spec.Sites != "" {
+		add("site rules apply")
+	}
 	if spec.MaxPages > 0 {
 		add("at most %s", plural(spec.MaxPages, "page"))
 	}

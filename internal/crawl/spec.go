@@ -53,6 +53,10 @@ type Spec struct {
 	AllowPrivate bool     `json:"allow_private,omitempty"`
 	Resolve      []string `json:"resolve,omitempty"` // HOST=ADDR, *.suffix=ADDR
 	Paused       bool     `json:"paused,omitempty"`
+	// Hours are when requests are sent (package hours); empty: at any time. Timezone is that of
+	// Hours and of the hours in Sites; empty: UTC.
+	Hours    string `json:"hours,omitempty"`
+	Timezone string `json:"timezone,omitempty"`
 	// Sites is the text of a file of site rules (package siterules). It is stored as it was written,
 	// so that explanations can name its lines.
 	Sites string `json:"sites,omitempty"`
@@ -110,9 +114,15 @@ func (s *Spec) PurposeSet() (set usage.Purposes) {
 	return set
 }
 
-// ScopeText identifies the settings that decide whether a link is in scope.
+// ScopeText identifies the settings that decide whether a link is in scope. It changes with each
+// change of the site rules, also with one that has no effect on the scope: the passes that follow
+// then find nothing to do.
 func (s *Spec) ScopeText() string {
-	return fmt.Sprintf("%s|%q|%q|%q", s.Scope, slices.Sorted(slices.Values(s.Seeds)), s.Include, s.Exclude)
+	text := fmt.Sprintf("%s|%q|%q|%q", s.Scope, slices.Sorted(slices.Values(s.Seeds)), s.Include, s.Exclude)
+	if s.Sites != "" {
+		text += fmt.Sprintf("|%x", s.SitesHash())
+	}
+	return text
 }
 
 // ScopeHash is a hash of ScopeText for messages. It is never 0.

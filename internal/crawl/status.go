@@ -35,6 +35,8 @@ type Status struct {
 	State     string     `json:"state"`                // running, paused, done, stopped
 	// Trouble is why the crawl is paused although nobody paused it, and what to do.
 	Trouble string `json:"trouble,omitempty"`
+	// OpensAt is when requests are sent again (Spec.Hours); nil: they may be sent now.
+	OpensAt *time.Time `json:"opens_at,omitempty"`
 	// PagesTrouble is why pages cannot be stored at the moment, and what to do. Fetching continues
 	// until the queue of pages is full.
 	PagesTrouble string `json:"pages_trouble,omitempty"`
@@ -155,6 +157,7 @@ const (
 	WaitsPostponed = "held"    // only postponed hosts are left
 	WaitsPaused    = "paused"  // until somebody resumes it
 	WaitsDisk      = "disk"    // until there is disk space
+	WaitsHours     = "hours"   // until Spec.Hours permit requests
 )
 
 // Outlook describes the remaining work of a shard, so that the end of the crawl can be estimated.

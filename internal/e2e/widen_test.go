@@ -97,3 +97,49 @@ func testLinksLater(t *testing.T) {
 		}
 	}
 }
+
+// TestSiteRulesChange finishes a crawl that site rules limit to a part of one host. Another file
+// takes in the hosts below a name, while the crawl is stopped; links of stored pages are followed
+// then, and no page is requested twice. A third one excludes a host: nothing is requested, and
+// explain names the line.
+func TestSiteRulesChange(t *testing.T) { simnet.Test(t, testSiteRulesChange) }
+
+func testSiteRulesChange(t *testing.T) {
+	web := serve(t, simweb.Config{Seed: 9, Hosts: 3, PagesPerHost: 10, CrossLinks: 2, Mix: func(int) simweb.Behavior {
+		return simweb.Behavior{Robots: simweb.RobotsSubtree, Features: []simweb.Feature{simweb.FeatureRedirects}}
+	}})
+	spec := specFor(web)
+	first := web.Hosts()[0]
+	spec.Scope, spec.Sites, spec.HoldMax = "host", "sites:\n  "+first+":\n    max-depth: 0\n", time.Second
+	r := newRigWith(t, &rig{t: t, net: web.net, spec: spec, index: true}, fetcher.Options{})
+	r.seed()
+	if st := r.wait(time.Minute); st.Stored != 1 || st.Refused == 0 {
+		t.Fatalf("at depth 0: %+v, want one page", st)
+	}
+	r.stop()
+	r.spec.Sites = "sites:\n  sim.test: {subdomains: true}\n"
+	r.start(r.dir, fetcher.Options{})
+	wide := r.wait(time.Minute)
+	if wide.Stored < 20 || wide.Hosts != 3 {
+		t.Fatalf("with subdomains: %+v, want the pages of all hosts", wide)
+	}
+	asked := len(web.Log())
+	r.spec.Sites = "sites:\n  " + first + ":\n    exclude: [/**]\n"
+	if err := r.engine.SetSpec(r.spec); err != nil {
+		t.Fatal(err)
+	}
+	narrow := r.wait(time.Minute)
+	if narrow.Stored != wide.Stored || len(web.Log()) != asked {
+		t.Errorf("with an exclusion: %+v after %d requests, want nothing new", narrow, len(web.Log())-asked)
+	}
+	if x := r.explain("http://" + first + "/"); x.InScope || x.ScopeRule != "site rules:3: exclude /**" || x.State != "stored" {
+		t.Errorf("%+v", x)
+	}
+	r.stop()
+	seen := map[string]int{}
+	for _, q := range web.Log() {
+		if seen[q.Host+q.Path]++; seen[q.Host+q.Path] > 1 && !q.Robots && q.Path != "/data.txt" {
+			t.Errorf("%s%s was asked for %d times", q.Host, q.Path, seen[q.Host+q.Path])
+		}
+	}
+}

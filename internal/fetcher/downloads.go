@@ -143,7 +143,7 @@ func (d *Downloader) visit(ctx context.Context, job *crawl.Visit, sent time.Dura
 	requests = in.hold(requests, lease, halt)
 	f.metrics.Running.Inc()
 	defer f.metrics.Running.Dec()
-	f.halts.add(job, halt, func() *crawl.Spec { return f.cfg.Load().Spec() })
+	f.halts.add(job, halt, f.cfg.Load)
 	defer f.halts.remove(job)
 	v := f.begin(job, &task{f: f}, new(visit.Scratch), began, requests, waiting, publishing, lease)
 	defer func() {

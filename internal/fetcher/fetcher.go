@@ -87,7 +87,7 @@ func (f *Fetcher) SetSpec(spec crawl.Spec) error {
 		return fmt.Errorf("fetcher: crawl %s with %d shards cannot be changed to %s with %d", f.names, f.shards, cfg.Names, spec.Shards)
 	}
 	f.cfg.Store(cfg)
-	f.halts.follow(cfg.Spec())
+	f.halts.follow(f.cfg.Load)
 	return nil
 }
 

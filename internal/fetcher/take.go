@@ -272,7 +272,7 @@ func (r *runner) start(job *crawl.Visit, h *visit.Scratch, sent time.Duration) {
 		if r.ctx.Err() != nil {
 			cancel() // AfterFunc would do so a moment later
 		}
-		f.halts.add(job, cancel, func() *crawl.Spec { return f.cfg.Load().Spec() })
+		f.halts.add(job, cancel, f.cfg.Load)
 		defer f.halts.remove(job)
 
 		s := &task{f: f, scratch: h}
@@ -295,6 +295,7 @@ func (f *Fetcher) begin(job *crawl.Visit, s *task, h *visit.Scratch, began time.
 	return f.deps.New(visit.Grant{
 		Job: job, Config: f.cfg.Load(), Scratch: h, Sink: s, Lease: l, Began: began, Clock: clock, RequestLog: book,
 		Trace:    f.traces.Visit(job.Shard, job.ID),
+		Open:     func() bool { return f.cfg.Load().Open(job.Host, time.Now()) },
 		Requests: requests, Waiting: waiting, Publishing: publishing,
 	})
 }

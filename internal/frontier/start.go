@@ -123,7 +123,7 @@ func (s *Shard) catchUp(found store.Start) (pending store.Start, first bool) {
 	case store.StartLease:
 		s.JustVisited(s.Ledger.Phase.Until)
 	}
-	if s.Ledger.Judge.Spec.MaxPagesPerHost > 0 {
+	if s.Ledger.Judge.LimitsPages() {
 		for _, h := range s.Ledger.Hosts {
 			s.Passes.NoticeFull(h) // the last owner may not have finished it
 		}

@@ -47,6 +47,15 @@ func (x *Indexer) previewLinks(ctx context.Context, next crawl.Spec, send func(c
 	return nil
 }
 
+// reaches reports whether a URL so many links from a seed is within the limit of depth.
+func (o *offerer) reaches(u canon.URL, depth int) bool {
+	most := o.spec.MaxDepth
+	if s := o.sites.For(u); s != nil && s.MaxDepth != nil {
+		most = *s.MaxDepth
+	}
+	return most < 0 || depth <= most
+}
+
 // previewLinks reads pages until the given time, and at least one round of them.
 func (s *shard) previewLinks(ctx context.Context, o *offerer, news func(canon.URL) bool, until time.Time) (all crawl.SpecEffect, err error) {
 	held := s.store.Stats().Pages
@@ -63,11 +72,8 @@ func (s *shard) previewLinks(ctx context.Context, o *offerer, news func(canon.UR
 			}
 			all.Looked++
 			l := o.linksOf(p)
-			if o.spec.MaxDepth >= 0 && l.Depth > o.spec.MaxDepth {
-				continue
-			}
 			for _, u := range l.URLs {
-				if news(u) {
+				if o.reaches(u, l.Depth) && news(u) {
 					all.Adds.Add(string(u))
 				}
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/curtsy/curtsy/internal/htmlscan"
 	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/internal/scope"
+	"github.com/curtsy/curtsy/internal/siterules"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
@@ -111,25 +112,22 @@ func (r *relinker) relink(ctx context.Context) error {
 
 // offerer reads links in scope from pages and publishes them.
 type offerer struct {
-	x    *Indexer
-	spec crawl.Spec
-	in   *scope.Scope
-	scan htmlscan.Scanner
-	buf  []byte
-	n    int
+	x     *Indexer
+	spec  crawl.Spec
+	in    *scope.Scope
+	sites *siterules.Rules
+	scan  htmlscan.Scanner
+	buf   []byte
+	n     int
 }
 
 func newOfferer(x *Indexer, spec crawl.Spec) (*offerer, error) {
-	var seeds []canon.URL
-	for _, raw := range spec.Seeds {
-		u, err := canon.Parse(raw)
-		if err != nil {
-			return nil, fmt.Errorf("seed %q: %w", raw, err)
-		}
-		seeds = append(seeds, u)
+	sites, err := siterules.Of(&spec)
+	if err != nil {
+		return nil, fmt.Errorf("site rules: %w", err)
 	}
-	in, err := scope.New(scope.Spec{Kind: spec.Scope, Seeds: seeds, Include: spec.Include, Exclude: spec.Exclude})
-	return &offerer{x: x, spec: spec, in: in}, err
+	in, err := scope.Of(&spec, sites)
+	return &offerer{x: x, spec: spec, in: in, sites: sites}, err
 }
 
 // relinkRound is how many pages are read in one transaction.

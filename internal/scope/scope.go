@@ -12,6 +12,8 @@
 // A pattern such as *.example.org may replace a kind. It covers that name and all names below it.
 // The seeds do not change it, but they are always inside.
 //
+// Site rules (package siterules) narrow it for single sites, and may take in the names below one.
+//
 // Rules narrow the scope. A URL that matches an Exclude rule is outside. If there are Include
 // rules, a URL must match one of them; seeds need not. Redirects of seeds and limits are left to
 // the caller. Trap is a separate question, so that URLs of endless sites get their own reason.
@@ -23,6 +25,8 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/siterules"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -35,7 +39,24 @@ type Spec struct {
 	// match any part of the canonical URL; use ^ and $ to anchor them.
 	Include, Exclude []string
 
+	// Sites are the site rules of the crawl; nil: it has none. They narrow the scope as their
+	// entries say, and widen it by names below those of entries with "subdomains".
+	Sites *siterules.Rules
+
 	Limits Limits // for Scope.Trap
+}
+
+// Of returns the scope of a crawl: of its settings and its site rules. Frontier, fetcher and indexer
+// all use it, so that they decide alike.
+func Of(spec *crawl.Spec, sites *siterules.Rules) (*Scope, error) {
+	seeds := make([]canon.URL, len(spec.Seeds))
+	for i, raw := range spec.Seeds {
+		var err error
+		if seeds[i], err = canon.Parse(raw); err != nil {
+			return nil, fmt.Errorf("seed %q: %w", raw, err)
+		}
+	}
+	return New(Spec{Kind: spec.Scope, Seeds: seeds, Include: spec.Include, Exclude: spec.Exclude, Sites: sites})
 }
 
 // Decision is the decision about one URL.
@@ -55,6 +76,7 @@ type Scope struct {
 	include, exclude []rule
 	limits           Limits
 	hosts            *hostCache
+	sites            *siterules.Rules
 }
 
 // rule is a compiled include or exclude expression, with its text for Decision.
@@ -70,6 +92,7 @@ func New(spec Spec) (*Scope, error) {
 		seeds:  make(map[canon.URL]struct{}),
 		names:  make(map[string]string),
 		limits: spec.Limits.effective(),
+		sites:  spec.Sites,
 	}
 	switch s.kind {
 	case "":
@@ -183,8 +206,19 @@ func (s *Scope) describeOutside() string {
 // hosts.
 func (s *Scope) Decide(u canon.URL) Decision {
 	why, in := s.within(u)
+	if !in && s.sites != nil && u != "" {
+		why = s.sites.Widened(u.Host())
+		in = why != ""
+	}
 	if !in {
 		return Decision{false, s.outside}
+	}
+	if s.sites != nil {
+		if site := s.sites.For(u); site != nil {
+			if in, rule := site.Scope(u); !in {
+				return Decision{false, rule}
+			}
+		}
 	}
 	for i := range s.exclude {
 		if s.exclude[i].re.MatchString(string(u)) {

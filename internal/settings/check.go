@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"fmt"
 	"net/mail"
 	"net/netip"
 	"net/url"
@@ -10,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/hours"
+	"github.com/curtsy/curtsy/internal/siterules"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/usage"
 )
@@ -42,6 +45,27 @@ func contactable(s string) bool {
 	}
 	a, err := mail.ParseAddress(strings.TrimPrefix(s, "mailto:"))
 	return err == nil && a.Name == "" && strings.Contains(a.Address, "@")
+}
+
+// checkHours reads hours without their time zone, which is another setting.
+func checkHours(text string) string {
+	if _, err := hours.Parse(text, ""); err != nil {
+		return "cannot be used: " + err.Error()
+	}
+	return ""
+}
+
+func checkSites(text Sites) string {
+	switch {
+	case text == "":
+		return ""
+	case len(text) > MaxSites:
+		return fmt.Sprintf("has more than %d KiB; use fewer rules", MaxSites>>10)
+	}
+	if _, err := siterules.Parse("sites", string(text)); err != nil {
+		return "has a mistake: " + err.Error()
+	}
+	return ""
 }
 
 func checkExpressions(list []string) string {

@@ -1,9 +1,11 @@
 package settings
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/hours"
 )
 
 var politenessSettings = []Setting{
@@ -32,6 +34,28 @@ var politenessSettings = []Setting{
 			"A delay under 1s applies only to private addresses, to the hosts of the seeds, and to the hosts in hurry.",
 		value: field[time.Duration]{at: func(s *crawl.Spec) *time.Duration { return &s.Delay }, standard: time.Second,
 			check: atLeast[time.Duration](0, "is negative; use for example 1s, or 0s for none")},
+	},
+	{
+		Name: "hours", Group: "Politeness", Common: true, Set: true,
+		Usage:   "send requests only in these ‹HOURS›, for example 22:00-06:00, or Mon-Fri 22:00-06:00, Sat-Sun",
+		Example: "22:00-06:00",
+		Doc: "When requests are sent, by the clock of the time zone in timezone: 22:00-06:00, or several windows with days: Mon-Fri 22:00-06:00, Sat-Sun. " +
+			"Days are those on which a window begins. Empty: at any time.",
+		value: field[string]{at: func(s *crawl.Spec) *string { return &s.Hours }, check: checkHours, text: func(text string) string {
+			return cmp.Or(text, "any time")
+		}},
+	},
+	{
+		Name: "timezone", Group: "Politeness", Set: true,
+		Usage:   "time ‹ZONE› of --hours and of the hours in site rules, for example Europe/Berlin",
+		Example: "Europe/Berlin",
+		Doc:     "The time zone of hours, also of those in site rules.",
+		value: field[string]{at: func(s *crawl.Spec) *string { return &s.Timezone }, standard: "UTC", check: func(zone string) string {
+			if _, err := hours.Zone(zone); err != nil {
+				return "is not the name of a time zone; use for example UTC or Europe/Berlin"
+			}
+			return ""
+		}},
 	},
 	{
 		Name: "hurry", Group: "Politeness",

@@ -1,7 +1,9 @@
 package settings
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -40,6 +42,22 @@ var scopeSettings = []Setting{
 		Example:    "[?&]print=",
 		Decides:    URLs | Links | Refetches | Sitemaps,
 		value:      field[[]string]{at: func(s *crawl.Spec) *[]string { return &s.Exclude }, check: checkExpressions},
+	},
+	{
+		Name: "sites", Group: "Scope", Common: true, Set: true,
+		Usage:      "read what is wanted of single sites from ‹FILE›: scope, limits, delay, fields, content",
+		UsageInSet: "read what is wanted of single sites from ‹FILE› ('' removes all site rules)",
+		Example:    "sites.yaml",
+		Doc: "A file of site rules: what is wanted of single sites (scope, limits, delay, fields, content). " +
+			"It is read when the crawl is started, and stored with it.",
+		Decides: URLs | Links | Refetches | Sitemaps,
+		value: field[Sites]{at: func(s *crawl.Spec) *Sites { return (*Sites)(&s.Sites) }, check: checkSites, text: func(text Sites) string {
+			if text == "" {
+				return "none"
+			}
+			spec := crawl.Spec{Sites: string(text)}
+			return fmt.Sprintf("of %d lines (%08x)", strings.Count(strings.TrimRight(string(text), "\n"), "\n")+1, spec.SitesHash()>>32)
+		}},
 	},
 	{
 		Name: "links", Group: "Scope", Common: true, Set: true,

@@ -2,9 +2,14 @@ package settings
 
 import (
 	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
+	"github.com/curtsy/curtsy/internal/siterules"
 	"github.com/dustin/go-humanize"
 )
 
@@ -34,6 +39,36 @@ func (s Size) String() string {
 		return humanize.Comma(n)
 	}
 	return humanize.Comma(n) + unit
+}
+
+// Sites is the text of a file of site rules. People name the file, and ReadSites reads it.
+type Sites string
+
+// MaxSites is the largest size of a file of site rules, in bytes.
+const MaxSites = 256 << 10
+
+// ReadSites reads a file of site rules and checks it. Without a name there are no rules. Errors say
+// what is wrong with the file.
+func ReadSites(name string) (Sites, error) {
+	if name == "" {
+		return "", nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, MaxSites+1))
+	switch {
+	case err != nil:
+		return "", err
+	case len(text) > MaxSites:
+		return "", fmt.Errorf("%s has more than %d KiB; leave out the rules of some sites, or use a crawl of their own for them", name, MaxSites>>10)
+	}
+	if _, err := siterules.Parse(filepath.Base(name), string(text)); err != nil {
+		return "", err
+	}
+	return Sites(text), nil
 }
 
 // Off is a switch that a spec stores the other way round: crawl.Spec has NoLinks, and people write

@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/hours"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/usage"
 )
@@ -186,8 +187,9 @@ func (p *parser) setting(e *entry, name string, v *yaml.Node) {
 	case "delay":
 		s.Delay = p.duration(v, name)
 	case "hours":
-		if s.Hours = p.text(v, name); s.Hours != "" && !hours.MatchString(s.Hours) {
-			p.at(v, "hours %q is not a time of day from and to; use for example 22:00-06:00", s.Hours)
+		s.Hours = p.text(v, name)
+		if _, err := hours.Parse(s.Hours, ""); err != nil {
+			p.at(v, "hours: %v", err)
 		}
 	case "max-depth":
 		s.MaxDepth = new(int(p.number(v, name, 0)))
@@ -209,9 +211,6 @@ func (p *parser) setting(e *entry, name string, v *yaml.Node) {
 		s.skip = p.conditions(v)
 	}
 }
-
-// hours is the form of the times of requests.
-var hours = regexp.MustCompile(`^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-4]):[0-5]\d$`)
 
 // words reads a list of words of a setting.
 func (p *parser) words(v *yaml.Node, name string, words []string) []string {

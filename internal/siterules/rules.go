@@ -22,6 +22,7 @@ type Rules struct {
 	below   map[canon.Host]*paths // by the name in the pattern
 	schema  []FieldInfo
 	many    map[string]bool
+	used    map[string]bool // keys that any entry has
 
 	mu    sync.Mutex // guards sites
 	sites map[string]*Site
@@ -40,8 +41,10 @@ const maxSites = 4 * MaxEntries
 // labels and its path has folders, however many entries there are.
 func (r *Rules) build() {
 	r.exact, r.below, r.many = map[canon.Host]*paths{}, map[canon.Host]*paths{}, map[string]bool{}
+	r.used = map[string]bool{}
 	kinds := map[string]crawl.FieldType{}
 	for _, e := range r.entries {
+		maps.Copy(r.used, e.has)
 		into := r.exact
 		if e.host.IsBelow() {
 			into = r.below

@@ -33,7 +33,7 @@ settings of the crawl; all others keep their values. Without a URL only the sett
   curtsy seed --nats nats://127.0.0.1:4222 --crawl docs --contact me@example.org https://docs.example.org/`,
 	}
 	return app.Configured(cmd, cfg, func(cmd *cobra.Command, args []string, src *config.Source) error {
-		seeds, err := a.ReadSeeds(args, cfg.Seeds)
+		seeds, err := a.ReadSeeds(args, cfg.Seeds, &cfg.Plan)
 		if err != nil {
 			return err
 		}

@@ -6,10 +6,13 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
+	"github.com/curtsy/curtsy/internal/hours"
 	"github.com/curtsy/curtsy/internal/scope"
+	"github.com/curtsy/curtsy/internal/siterules"
 	"github.com/curtsy/curtsy/internal/version"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/usage"
@@ -27,6 +30,19 @@ type Config struct {
 	Forgotten crawl.Forgotten
 	Purposes  usage.Purposes
 	Types     crawl.Types
+	Hours     *hours.ByHost    // when requests may be sent to a host
+	Sites     *siterules.Rules // nil: there are none
+}
+
+// Halts reports that a visit that was granted with this delay must send no more requests to its
+// host now: because of the spec (Spec.Halts), of a longer delay in site rules, or of the hours of the host.
+func (c *Config) Halts(host canon.Host, granted time.Duration, now time.Time) bool {
+	return c.spec.Halts(host, granted) || c.Sites.Delay(host) > granted || !c.Open(host, now)
+}
+
+// Open reports whether the hours of a host permit requests.
+func (c *Config) Open(host canon.Host, now time.Time) bool {
+	return c.Hours.Of(string(host)).Open(now)
 }
 
 var (
@@ -56,19 +72,21 @@ func NewConfig(spec crawl.Spec) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	seeds := make([]canon.URL, len(spec.Seeds))
-	for i, s := range spec.Seeds {
-		if seeds[i], err = canon.Parse(s); err != nil {
-			return nil, fmt.Errorf("seed %q: %w", s, err)
-		}
+	sites, err := siterules.Of(&spec)
+	if err != nil {
+		return nil, fmt.Errorf("site rules: %w", err)
 	}
-	sc, err := scope.New(scope.Spec{Kind: spec.Scope, Seeds: seeds, Include: spec.Include, Exclude: spec.Exclude})
+	sc, err := scope.Of(&spec, sites)
+	if err != nil {
+		return nil, err
+	}
+	times, err := hours.NewByHost(spec.Hours, spec.Timezone, sites.HoursByHost())
 	if err != nil {
 		return nil, err
 	}
 	return &Config{
 		spec: spec, Names: crawl.Names(spec.Name), Scope: sc, ScopeHash: spec.ScopeHash(), LinkHash: spec.LinkHash(), Forgotten: crawl.NewForgotten(spec.Forgotten),
-		Purposes: spec.PurposeSet(), Types: spec.TypeSet(),
+		Purposes: spec.PurposeSet(), Types: spec.TypeSet(), Hours: times, Sites: sites,
 		Config: wire.Config{
 			Header: http.Header{
 				"User-Agent":      {UserAgent(spec)},

@@ -59,6 +59,9 @@ func New(o Options) *Requests { return &Requests{Options: o} }
 
 // Over reports whether no further request may be sent in this visit.
 func (r *Requests) Over() bool {
+	if !r.ended && r.Session.Closed() {
+		r.End("the hours in which requests may be sent to the host are over")
+	}
 	if !r.ended && (r.Session.Waiting.Err() != nil || !r.Session.Lease.Alive() || r.Lost()) {
 		r.End("the lease is over, the process stops, or results cannot be published")
 	}
@@ -67,6 +70,10 @@ func (r *Requests) Over() bool {
 
 // End makes this the end of the visit's requests. The first reason counts.
 func (r *Requests) End(reason string) {
+	if r.Session.Closed() {
+		// A frontier whose clock is behind ours would grant the host again at once.
+		r.Account.NotBefore = max(r.Account.NotBefore, closedPause)
+	}
 	if !r.ended {
 		r.ended, r.reason = true, reason
 	}
@@ -150,6 +157,9 @@ func (r *Requests) Talk(u canon.URL, limits wire.Talk, talk func(net.Conn) (stat
 	})
 	return t, err
 }
+
+// closedPause is how long a host is not visited after its hours ended.
+const closedPause = 30 * time.Second
 
 // proxyPause is how long a host is not visited after the proxy to it could not be used.
 const proxyPause = 30 * time.Second

@@ -93,6 +93,8 @@ type Grant struct {
 	Clock      int64          // the same instant in traces
 	RequestLog RequestLog     // nil: requests are not written down
 	Trace      *tracing.Visit // nil: the visit is not traced
+	// Open reports whether the hours of the host permit requests now; nil: always.
+	Open func() bool
 
 	Requests   context.Context // ends with the lease; running requests are cut off then
 	Waiting    context.Context // ends as soon as nothing new is to begin
@@ -149,6 +151,7 @@ func (k *Deps) session(g Grant, archive bool) *wire.Session {
 	job, h := g.Job, g.Scratch
 	s := k.client.NewSession(g.Requests, g.Waiting, &g.Config.Config, job.Host, g.Lease)
 	s.Granted, s.Delayed, s.Hurried, s.Buf = job.Delay, job.Delay, job.Hurried, h.body
+	s.Open = g.Open
 	s.DelaySource, s.Traced, s.NewAddress = job.DelaySource, h.traced[:0], job.NewAddress
 	if g.RequestLog != nil {
 		s.RequestLog = g.RequestLog

@@ -117,8 +117,10 @@ type Session struct {
 	// delay of a second.
 	Delayed time.Duration
 	Waiting context.Context // ends as soon as the fetcher stops, too
-	Buf     []byte          // the last body
-	Memory  Memory          // that Buf uses, and what is gathered from it
+	// Open reports whether requests may be sent to the host at this time of the day; nil: always.
+	Open   func() bool
+	Buf    []byte // the last body
+	Memory Memory // that Buf uses, and what is gathered from it
 	// The last body that came with a heavy encoding, as it came, if it was of ordinary size.
 	packed []byte
 
@@ -256,11 +258,17 @@ func (h *Session) ready(c *conn) {
 	c.armed.Store(h)
 }
 
+// Closed reports that no request may be sent now because of the time of the day.
+func (h *Session) Closed() bool { return h.Open != nil && !h.Open() }
+
 // begin is called by the connection before the first byte goes out. It is the last opportunity to
 // stop a request.
 func (h *Session) begin(c *conn) error {
 	if !h.Lease.Alive() {
 		return errLease
+	}
+	if h.Closed() {
+		return errClosed
 	}
 	if err := h.c.check.begin(c.host, max(h.delayFor(c.private), least(h.Granted, h.Hurried, c.private))); err != nil {
 		return err
@@ -289,6 +297,9 @@ func (c *Client) pass(h *Session, u canon.URL) error {
 	h.started.Store(false)
 	if !h.Lease.Alive() {
 		return errLease
+	}
+	if h.Closed() {
+		return errClosed
 	}
 	if u.Host() != h.host {
 		return &violation{u.Host(), "it is not the host of the visit, " + string(h.host)}

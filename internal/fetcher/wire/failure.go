@@ -68,7 +68,7 @@ func (h *Session) FailureOf(err error) Failure {
 		return Failure{Reason: crawl.ReasonTooSlow, Detail: text, Timeout: true}
 	case errors.Is(err, errFirstByte), errors.Is(err, errSilent), errors.Is(err, ErrWhole):
 		return Failure{Reason: crawl.ReasonTimeout, Detail: text, Silent: true, Timeout: true}
-	case h.ctx.Err() != nil, errors.Is(err, context.Canceled), errors.Is(err, errLease), errors.Is(err, errUnarmed),
+	case h.ctx.Err() != nil, errors.Is(err, context.Canceled), errors.Is(err, errLease), errors.Is(err, errClosed), errors.Is(err, errUnarmed),
 		errors.Is(err, ErrBusy), errors.As(err, &broken), errors.As(err, &full):
 		return Failure{Detail: text, Unsent: true}
 	case errors.Is(err, errEncoding):

@@ -12,6 +12,9 @@ var processStart = time.Now()
 // errLease is why a visit's context ended: its lease ran out, or the shard's owner ended the visit.
 var errLease = errors.New("fetcher: the visit's lease is over")
 
+// errClosed is why a request was not sent: the hours of its host are over.
+var errClosed = errors.New("fetcher: the hours in which requests may be sent to the host are over")
+
 // Clock is the clock of leases: boottime.Now, except in tests.
 type Clock func() time.Duration
 

@@ -83,7 +83,7 @@ func (s *Dispatches) reserve(h *hosts.Host, now time.Time) (limit int64, ok bool
 	}
 	b := s.ledger.Budget
 	own := int64(0) // what --max-pages-per-host leaves
-	if n := s.ledger.Judge.Spec.MaxPagesPerHost; n > 0 {
+	if n := s.ledger.Judge.MaxPages(h.Name); n > 0 {
 		own = n - h.Stored
 	}
 	all := b.Limit()

@@ -223,7 +223,7 @@ func (s *Eviction) evictableUntil(h *Host, now time.Time) (until time.Time, may 
 
 // mustStay reports that something keeps a host in memory that no time ends.
 func (s *Eviction) mustStay(h *Host) bool {
-	return !h.plain() || h.Waits || h.Later > 0 || h.SitemapsDue > 0 || h.DueReason == DueAddress || h.Queued > 0 && s.judge.Spec.MaxPagesPerHost > 0 ||
+	return !h.plain() || h.Waits || h.Later > 0 || h.SitemapsDue > 0 || h.DueReason == DueAddress || h.Queued > 0 && s.judge.LimitsPages() ||
 		s.judge.Spec.Hosts[h.Name].Paused
 }
 

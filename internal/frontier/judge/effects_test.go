@@ -44,7 +44,7 @@ func TestEffectsOfSettings(t *testing.T) {
 
 // change gives a setting a value other than its default.
 func change(row *settings.Setting, s *crawl.Spec) {
-	words := map[string]string{"scope": "any", "types": "pdf", "purpose": "tdm"}
+	words := map[string]string{"scope": "any", "types": "pdf", "purpose": "tdm", "hours": "22:00-06:00", "timezone": "Europe/Berlin"}
 	word, ok := words[row.Name]
 	if !ok {
 		word = "docs.example.org"
@@ -52,6 +52,8 @@ func change(row *settings.Setting, s *crawl.Spec) {
 	switch p := row.Pointer(s).(type) {
 	case *string:
 		*p = word
+	case *settings.Sites:
+		*p = "sites: {}\n"
 	case *[]string:
 		*p = []string{word}
 	case *bool:

@@ -7,8 +7,10 @@ import (
 	"strings"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/hours"
 	"github.com/curtsy/curtsy/internal/scope"
 	"github.com/curtsy/curtsy/internal/settings"
+	"github.com/curtsy/curtsy/internal/siterules"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -52,18 +54,22 @@ type Judge struct {
 	ForgottenText string // Spec.ForgottenText
 
 	Paused int // number of hosts that the operator has paused
+
+	// Sites are the site rules; nil: there are none.
+	Sites *siterules.Rules
+
+	// Hours are when requests may be sent to a host.
+	Hours *hours.ByHost
 }
 
 // New makes the Judge of a spec. It fails for a malformed seed or host.
 func New(spec crawl.Spec) (Judge, error) {
 	j := Judge{Spec: spec, hurry: map[canon.Host]bool{}, Forgotten: crawl.NewForgotten(spec.Forgotten), ForgottenText: spec.ForgottenText()}
-	var seeds []canon.URL
 	for _, raw := range spec.Seeds {
 		u, err := canon.Parse(raw)
 		if err != nil {
 			return j, fmt.Errorf("seed %q: %w", raw, err)
 		}
-		seeds = append(seeds, u)
 		j.hurry[u.Host()] = true
 	}
 	for _, raw := range spec.Hurry {
@@ -85,7 +91,13 @@ func New(spec crawl.Spec) (Judge, error) {
 		}
 	}
 	var err error
-	j.Scope, err = scope.New(scope.Spec{Kind: spec.Scope, Seeds: seeds, Include: spec.Include, Exclude: spec.Exclude})
+	if j.Sites, err = siterules.Of(&spec); err != nil {
+		return j, fmt.Errorf("site rules: %w", err)
+	}
+	if j.Hours, err = hours.NewByHost(spec.Hours, spec.Timezone, j.Sites.HoursByHost()); err != nil {
+		return j, err
+	}
+	j.Scope, err = scope.Of(&spec, j.Sites)
 	return j, err
 }
 
@@ -109,8 +121,8 @@ func (j *Judge) Judge(u Subject) (crawl.Class, crawl.Reason, string) {
 	if u.Depth > MaxQueryDepth && strings.Contains(string(u.URL), "?") {
 		return crawl.Refused, crawl.ReasonTrap, fmt.Sprintf("the URL has a query and is %d links from the nearest seed: probably an endless calendar", u.Depth)
 	}
-	if j.Spec.MaxDepth >= 0 && u.Depth > j.Spec.MaxDepth {
-		return crawl.Refused, crawl.ReasonDepth, fmt.Sprintf("depth %d, --max-depth %d", u.Depth, j.Spec.MaxDepth)
+	if most, by := j.MaxDepth(u.URL); most >= 0 && u.Depth > most {
+		return crawl.Refused, crawl.ReasonDepth, fmt.Sprintf("depth %d, %s %d", u.Depth, by, most)
 	}
 	if u.Redirects > maxRedirects {
 		return crawl.Refused, crawl.ReasonRedirects, fmt.Sprintf("%d redirects in a row", u.Redirects)
@@ -122,8 +134,8 @@ func (j *Judge) Judge(u Subject) (crawl.Class, crawl.Reason, string) {
 	if u.Closed {
 		return crawl.Refused, crawl.ReasonHosts, ""
 	}
-	if n := j.Spec.MaxPagesPerHost; n > 0 && u.Stored >= n {
-		return crawl.Refused, crawl.ReasonHostLimit, fmt.Sprintf("--max-pages-per-host %d", n)
+	if n, by := j.maxPages(u.URL.Host()); n > 0 && u.Stored >= n {
+		return crawl.Refused, crawl.ReasonHostLimit, fmt.Sprintf("%s %d", by, n)
 	}
 	return crawl.Queued, "", ""
 }

@@ -63,6 +63,9 @@ func (s *Polite) delayOf(h *hosts.Host, private bool) spacing {
 			sp = spacing{min(o.CrawlDelay, LongestDelay), "crawl-delay"}
 		}
 	}
+	if d := s.ledger.Judge.Sites.Delay(h.Name); d > sp.D {
+		sp = spacing{d, "site-rules"}
+	}
 	if d := s.ledger.Judge.Spec.Hosts[h.Name].Delay; d > sp.D {
 		sp = spacing{d, "operator"}
 	}
@@ -78,10 +81,9 @@ func (s *Polite) delayOf(h *hosts.Host, private bool) spacing {
 func (s *Polite) Paused(h *hosts.Host) bool { return s.ledger.Judge.Spec.Hosts[h.Name].Paused }
 
 // Slowed makes h wait for a delay that the operator has set since its last visit ended, for this
-// host or for all hosts.
+// host, in site rules or for all hosts.
 func (s *Polite) Slowed(h *hosts.Host, now time.Time) {
-	spec := &s.ledger.Judge.Spec
-	if h.Last.IsZero() || h.Delay >= max(spec.Delay, spec.Hosts[h.Name].Delay) {
+	if h.Last.IsZero() || h.Delay >= s.ledger.Judge.LeastDelay(h.Name) {
 		return
 	}
 	h.DelayUntil(now.Add(s.DelayOf(h).D), "")

@@ -25,6 +25,9 @@ func (s *Visits) Download(o canon.Origin, now time.Time) (*crawl.Visit, error) {
 	if err != nil {
 		return nil, s.ledger.Fail(err)
 	}
+	if why, _ := s.polite.Closed(h, now); why != "" {
+		return nil, nil
+	}
 	if h.Visit != nil || s.polite.Paused(h) || h.Due.After(now) || s.polite.DelayedUntil(h).After(now) {
 		return nil, nil
 	}

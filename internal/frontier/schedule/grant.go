@@ -124,7 +124,7 @@ func (s *Visits) mayLoad(now time.Time) bool { return !now.Before(s.ledger.Spent
 
 // MayGrant reports whether the shard may grant visits now.
 func (s *Visits) MayGrant(now time.Time) bool {
-	return s.ledger.Phase.MayGrant(now) && s.ledger.Valid() && s.ledger.HasCapacity() && !s.ledger.Judge.Spec.Paused
+	return s.ledger.Phase.MayGrant(now) && s.ledger.Valid() && s.ledger.HasCapacity() && !s.ledger.Judge.Spec.Paused && s.polite.Open(now)
 }
 
 // visitTo makes a visit to h and returns its approximate size in bytes. It returns nil when the
@@ -170,7 +170,7 @@ func (s *Visits) capacityFor(h *hosts.Host, delay time.Duration) (k, capacity in
 	if s.ledger.Judge.Spec.PlanOnly {
 		k = polite.MaxVisitURLs // no request is sent, so there is no delay
 	}
-	if n := s.ledger.Judge.Spec.MaxPagesPerHost; n > 0 {
+	if n := s.ledger.Judge.MaxPages(h.Name); n > 0 {
 		k = int(min(int64(k), max(n-h.Stored, 1)))
 	}
 	return k, capacity

@@ -8,9 +8,17 @@ import (
 	"github.com/curtsy/curtsy/internal/frontier/store"
 )
 
-// Ready reports whether h has work, and from when on its origins permit it. The host's own Due may
-// be later. A host that the operator has paused has no work.
+// Ready reports whether h has work, and from when on its origins and its own hours permit it. The
+// host's own Due may be later. A host that the operator has paused has no work.
 func (s *Visits) Ready(h *hosts.Host, now time.Time) (from time.Time, ok bool) {
+	if from, ok = s.work(h, now); ok {
+		from = s.polite.HostFrom(h, from, now)
+	}
+	return from, ok
+}
+
+// work is Ready whatever the hours of h are.
+func (s *Visits) work(h *hosts.Host, now time.Time) (from time.Time, ok bool) {
 	if s.polite.Paused(h) {
 		return from, false
 	}
@@ -78,7 +86,7 @@ func (s *Visits) reschedule(h *hosts.Host, now time.Time) {
 			when = t
 		}
 	}
-	s.ledger.Due.Place(h, when)
+	s.ledger.Due.Place(h, s.polite.HostFrom(h, when, now))
 }
 
 // NextDue is when this shard may have something to grant; zero when nothing is known to become due.
@@ -107,6 +115,9 @@ func (s *Visits) NextDue(now time.Time) time.Time {
 		if t.Before(after) {
 			t = after
 		}
+	}
+	if open := s.polite.OpenFrom(now); t.Before(open) && open.After(now) {
+		t = open
 	}
 	return t
 }

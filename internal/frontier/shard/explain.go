@@ -71,8 +71,8 @@ func (s *Account) Explain(raw string, u canon.URL, now time.Time) (crawl.Explana
 	if r.Class == crawl.Redirected {
 		x.Location = r.Detail
 	}
-	if r.Class == crawl.Refused && r.Reason == crawl.ReasonHosts {
-		x.Detail = s.ledger.HostsDetail(h.Domain)
+	if r.Class == crawl.Refused {
+		s.explainRefused(&x, h, &r)
 	}
 	x.NoIndex = r.Reason == crawl.ReasonNoindex
 	if r.Class == crawl.Stored {
@@ -119,6 +119,19 @@ func (s *Account) explainAgain(x *crawl.Explanation, h *hosts.Host, r *urls.Reco
 			due = h.Due.UTC()
 		}
 		x.NextDue = &due
+	}
+}
+
+// explainRefused adds why a URL is refused now. The record has the detail of the time when it was
+// refused, with another line of the site rules perhaps.
+func (s *Account) explainRefused(x *crawl.Explanation, h *hosts.Host, r *urls.Record) {
+	switch r.Reason {
+	case crawl.ReasonHosts:
+		x.Detail = s.ledger.HostsDetail(h.Domain)
+	case crawl.ReasonScope, crawl.ReasonDepth, crawl.ReasonHostLimit:
+		if v := s.urls.Decide(r, h); v.Reason == r.Reason {
+			x.Detail = v.Detail
+		}
 	}
 }
 

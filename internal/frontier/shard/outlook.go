@@ -99,7 +99,7 @@ func (s *Account) resting(m *hosts.Summary, now time.Time) (queued int64) {
 		}
 		switch {
 		case r.Queued == 0:
-		case !r.Until.After(limit):
+		case !r.Until.After(limit) || s.closedEvicted(r.ID, now):
 			m.DueSoon += r.Queued
 			m.Outlook.Left += float64(r.Queued)
 		default:
@@ -124,13 +124,27 @@ func (s *Account) resting(m *hosts.Summary, now time.Time) (queued int64) {
 	return queued
 }
 
+// closedEvicted reports that an evicted host is not in memory because of its own hours, so that its
+// site does not postpone it.
+func (s *Account) closedEvicted(id store.HostID, now time.Time) bool {
+	if !s.ledger.Judge.Hours.HasOwn() {
+		return false
+	}
+	h, err := s.ledger.Peek(id)
+	if err != nil || h == nil {
+		return false
+	}
+	why, until := s.polite.Closed(h, now)
+	return why != "" && !h.Due.After(until)
+}
+
 // foresee adds a host's work to the outlook: one delay for each request. It does not estimate how
 // many more URLs will be found. In crawls of real sites every such estimate that we tried was
 // farther from the result than none (design.md §9.2). While a host finds URLs faster than it
 // finishes them, only a minimum is stated.
 func (s *Account) foresee(o *crawl.Outlook, h *hosts.Host, aux int64, now time.Time) {
 	queued := h.Queued
-	if n := s.ledger.Judge.Spec.MaxPagesPerHost; n > 0 {
+	if n := s.ledger.Judge.MaxPages(h.Name); n > 0 {
 		queued = min(queued, max(n-h.Stored, 0)) // the other URLs are refused without a request
 	}
 	left := queued + aux
@@ -152,7 +166,7 @@ func (s *Account) foresee(o *crawl.Outlook, h *hosts.Host, aux int64, now time.T
 	}
 	// No delay is needed after the last response. The first request may have to wait for a delay,
 	// in a running visit as well as between two visits.
-	wait := max(h.Due.Sub(now), s.ledger.Phase.RemainingDelay(now), 0) - delay
+	wait := max(h.Due.Sub(now), s.ledger.Phase.RemainingDelay(now), s.polite.HostFrom(h, now, now).Sub(now), 0) - delay
 	seconds := o.AddHost(float64(left), wait, delay+h.Response)
 	if h.Grows() {
 		o.GrowingS = max(o.GrowingS, seconds)

@@ -61,8 +61,11 @@ func (s *Specs) Change(j judge.Judge) {
 		return
 	}
 	s.followHosts(rules, time.Now())
-	if j.Spec.Delay > delay {
+	if j.Spec.Delay > delay || j.Spec.Sites != was.Sites {
 		s.allSlowed(time.Now())
+	}
+	if was.Hours != j.Spec.Hours || was.Timezone != j.Spec.Timezone || was.Sites != j.Spec.Sites {
+		s.allAtOtherHours()
 	}
 	s.evictAnew()
 	s.rupsites.AskSites(time.Now()) // requests to sites may be different now
@@ -80,6 +83,16 @@ func (s *Specs) allSlowed(now time.Time) {
 	for _, h := range s.ledger.Hosts {
 		s.polite.Slowed(h, now)
 		s.ledger.Unschedule(h)
+	}
+}
+
+// allAtOtherHours schedules all hosts again, because requests to them may be sent at other times.
+func (s *Specs) allAtOtherHours() {
+	for _, h := range s.ledger.Hosts {
+		s.ledger.Unschedule(h)
+	}
+	if s.ledger.Judge.Hours.HasOwn() {
+		s.features.AskAll(nil) // evicted hosts, too
 	}
 }
 

@@ -29,6 +29,10 @@ func (s *Account) Status(now time.Time) crawl.Status {
 	if s.ledger.Judge.Spec.Paused {
 		st.State = "paused"
 	}
+	if open := s.polite.OpenFrom(now); open.After(now) {
+		open = open.UTC()
+		st.OpensAt = &open
+	}
 	if st.ByReason == nil {
 		st.ByReason = map[string]int64{}
 	}
@@ -91,10 +95,10 @@ func (s *Account) patience() time.Duration {
 }
 
 // patientUntil is when patience ends for what is due now. While nothing may be granted after a
-// restart it counts from the end of that period, because a host that must wait for our own lease is
-// not postponed by its site.
+// restart, or outside of the hours of the crawl, it counts from the end of that period, because a
+// host that must wait for us is not postponed by its site.
 func (s *Account) patientUntil(now time.Time) time.Time {
-	return now.Add(s.ledger.Phase.RemainingDelay(now) + s.patience())
+	return now.Add(max(s.ledger.Phase.RemainingDelay(now), s.polite.OpenFrom(now).Sub(now)) + s.patience())
 }
 
 // Postponed reports that nothing will be requested from h within patience, why, and until when.
@@ -225,6 +229,10 @@ func (s *Account) hostState(h *hosts.Host, now time.Time) (state, reason string,
 		if o := &h.Origins[i]; o.PendingOn != "" && o.Ready > 0 {
 			return "robots-pending", "its robots.txt leads to " + o.PendingOn, nil
 		}
+	}
+	if why, until := s.polite.Closed(h, now); why != "" && !h.Due.After(until) {
+		next := until
+		return "waiting", why, &next
 	}
 	if postponed, why, until := s.Postponed(h, now); postponed {
 		next := until // not until itself, which would be allocated on the heap for every host

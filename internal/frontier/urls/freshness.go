@@ -58,7 +58,10 @@ func (s *Recrawl) clamped(p Pace) time.Duration {
 
 // Wanted reports whether r, which is not Queued, is fetched again at all.
 func (s *Recrawl) Wanted(r *Record) bool {
-	if !s.ledger.Judge.Spec.Refreshes() || s.ledger.Judge.Forgotten.Has(r.URL) || s.ledger.Judge.Spec.MaxDepth >= 0 && r.Depth > s.ledger.Judge.Spec.MaxDepth {
+	if !s.ledger.Judge.Spec.Refreshes() || s.ledger.Judge.Forgotten.Has(r.URL) {
+		return false
+	}
+	if most, _ := s.ledger.Judge.MaxDepth(r.URL); most >= 0 && r.Depth > most {
 		return false
 	}
 	switch r.Class {

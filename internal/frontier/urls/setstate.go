@@ -172,6 +172,6 @@ func judgeBy(j *judge.Judge, r *Record, h *hosts.Host) (v Verdict) {
 
 // Full reports that a host has as many pages as it may have.
 func (s *URLs) Full(h *hosts.Host) bool {
-	n := s.ledger.Judge.Spec.MaxPagesPerHost
+	n := s.ledger.Judge.MaxPages(h.Name)
 	return n > 0 && h.Stored >= n
 }

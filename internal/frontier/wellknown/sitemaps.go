@@ -123,8 +123,8 @@ func (s *Sitemaps) readsSitemap(h *hosts.Host, u canon.URL) bool {
 	return s.ledger.Judge.ReadsSitemaps() && !s.ledger.Judge.Forgotten.Has(u) && !(known && h.Origins[i].Mirror.Mirrored())
 }
 
-// ask requests the sitemaps that an origin's robots.txt names, or /sitemap.xml if it names none,
-// unless this was done lately for the same robots.txt. The shards of the sitemaps ignore requests
+// ask requests the sitemaps that an origin's robots.txt and the site rules name, or /sitemap.xml if
+// they name none, unless this was done lately for the same robots.txt. The shards of the sitemaps ignore requests
 // for sitemaps that were read lately.
 func (s *Sitemaps) ask(h *hosts.Host, i int, now time.Time) error {
 	o := &h.Origins[i]
@@ -142,6 +142,11 @@ func (s *Sitemaps) ask(h *hosts.Host, i int, now time.Time) error {
 	var urls []string
 	if o.Copy == crawl.RobotsParsed {
 		urls = robots.Parse(hosts.RobotsCopy(s.ledger.Tx, h.ID, o.Origin)).SitemapURLs(string(base))
+	}
+	for _, u := range s.ledger.Judge.Sites.Sitemaps() {
+		if u.Origin() == o.Origin && !slices.Contains(urls, string(u)) {
+			urls = append(urls, string(u))
+		}
 	}
 	o.AskedSitemaps(now, hash)
 	if len(urls) == 0 {

@@ -186,7 +186,7 @@ func timeLeft(st crawl.Status) string {
 		return "nothing left"
 	case st.ETA == nil && st.AtLeast > 0:
 		return "at least " + seconds(math.Ceil(st.AtLeast)) + " left"
-	case st.ETA == nil && st.Bottleneck != nil && st.Bottleneck.Kind == crawl.WaitsPaused:
+	case st.ETA == nil && st.Bottleneck != nil && (st.Bottleneck.Kind == crawl.WaitsPaused || st.Bottleneck.Kind == crawl.WaitsHours):
 		return ""
 	case st.ETA == nil:
 		return "time left unknown"

@@ -7,15 +7,36 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
+	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/siterules"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// ReadSeeds returns the seeds from the command line and from a file. The name "" means no file, and
-// "-" standard input. Each seed is returned once.
-func (a *App) ReadSeeds(args []string, file string) ([]canon.URL, error) {
+// ReadSeeds returns the seeds from the command line, from a file and from the site rules of a plan.
+// The name "" means no file, and "-" standard input. Each seed is returned once.
+func (a *App) ReadSeeds(args []string, file string, plan *config.Plan) ([]canon.URL, error) {
+	seeds, err := a.readSeeds(args, file)
+	if err != nil {
+		return nil, err
+	}
+	sites, err := siterules.Of(&crawl.Spec{Sites: plan.Sites})
+	if err != nil {
+		return nil, Usage("%w", err)
+	}
+	for _, u := range sites.Seeds() {
+		if !slices.Contains(seeds, u) {
+			seeds = append(seeds, u)
+		}
+	}
+	return seeds, nil
+}
+
+// readSeeds is ReadSeeds without site rules.
+func (a *App) readSeeds(args []string, file string) ([]canon.URL, error) {
 	var seeds []canon.URL
 	seen := map[canon.URL]bool{}
 	add := func(raw, where string) error {

@@ -6,13 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
 func TestReadSeeds(t *testing.T) {
 	a := &App{Stdin: strings.NewReader("# mine\n\nhttps://b.test/x#frag\n  HTTPS://A.test \n")}
-	got, err := a.ReadSeeds([]string{"https://a.test/"}, "-")
+	got, err := a.ReadSeeds([]string{"https://a.test/"}, "-", new(config.Plan))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,8 +35,8 @@ func TestSeedsWithUserinfo(t *testing.T) {
 	} {
 		a := &App{Stdin: strings.NewReader(raw), Stderr: io.Discard}
 		for i, read := range []func() error{
-			func() error { _, err := a.ReadSeeds([]string{raw}, ""); return err },
-			func() error { _, err := a.ReadSeeds(nil, "-"); return err },
+			func() error { _, err := a.ReadSeeds([]string{raw}, "", new(config.Plan)); return err },
+			func() error { _, err := a.ReadSeeds(nil, "-", new(config.Plan)); return err },
 		} {
 			err := read()
 			switch {
