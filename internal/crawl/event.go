@@ -52,6 +52,9 @@ type Event struct {
 	Reported []IndexNow
 	// WebSub are the messages of hubs about topics of this shard.
 	WebSub []WebSub
+	// Skipped are URLs whose pages the indexer deleted, or did not store, because site rules skip
+	// them. From now on they are refused with ReasonSiteRule.
+	Skipped []Unheld
 	// Forward: some of Links may be for other shards, and the shard that applies the event forwards
 	// them. An older reader would drop them, so such an event has version 2.
 	Forward bool
@@ -63,6 +66,7 @@ type Event struct {
 type Unheld struct {
 	URL   canon.URL
 	Visit VisitID
+	Why   string // for people, MaxDetail bytes at most; may be empty
 }
 
 // Links are the links of one page to URLs of one shard. This is the shard in whose log the event
@@ -266,4 +270,6 @@ type Result struct {
 	// Likeness is for Stored pages with VisitURL.Keep that were sent in full: the hash of the text
 	// (internal/likeness). 0 means not known.
 	Likeness uint64
+	// Rules is the Spec.SitesHash of the fetcher, if Reason is ReasonSiteRule.
+	Rules uint64
 }

@@ -270,6 +270,9 @@ func (ev *Event) fields(c *codec) {
 	for w := range each(c, 22, &ev.WebSub) {
 		w.fields(c)
 	}
+	for u := range each(c, 23, &ev.Skipped) {
+		u.fields(c)
+	}
 }
 
 func (w *WebSub) fields(c *codec) {
@@ -297,6 +300,7 @@ func (a *Audit) fields(c *codec) {
 func (u *Unheld) fields(c *codec) {
 	c.url(1, &u.URL)
 	u.Visit.field(c, 2)
+	c.text(3, &u.Why)
 }
 
 func (l *Links) fields(c *codec) {
@@ -379,6 +383,7 @@ func (r *Result) fields(c *codec) {
 	c.bool(15, &r.NotModified)
 	c.bool(16, &r.Kept)
 	c.uint(17, &r.Likeness)
+	c.uint(18, &r.Rules)
 }
 
 func (p *Page) fields(c *codec) {

@@ -35,6 +35,7 @@ const (
 	ReasonHosts     Reason = "hosts"      // too many names of its registered domain
 	ReasonForgotten Reason = "forgotten"  // removed from the crawl by `curtsy forget`
 	ReasonPlanned   Reason = "planned"    // it would be fetched, but the crawl is only planned
+	ReasonSiteRule  Reason = "site-rule"  // fetched, and a site rule skips the page (--sites)
 
 	// Redirected.
 	ReasonRedirect Reason = "redirect"
@@ -65,7 +66,7 @@ const (
 // Trait is a consequence of a reason. Traits are combined with |.
 type Trait uint16
 
-// The traits. The first six name the settings that may accept such a URL again. A reason without
+// The traits. The first seven name the settings that may accept such a URL again. A reason without
 // any of them does not depend on a setting, or has a pass of its own (hosts, mirror, forgotten).
 const (
 	// Scope, --max-depth, --max-pages-per-host: the URL is decided again.
@@ -75,6 +76,7 @@ const (
 	UndoneByAgent         // --agent: other rules may apply
 	UndoneByPurpose       // --purpose: its site may allow another use
 	UndoneByTypes         // --types: its type may be stored now
+	UndoneBySites         // --sites: other rules may want the page
 	// The problem may be temporary: `curtsy retry HOST` makes another attempt.
 	MayPass
 	// --recrawl fetches such a URL again, although it is not stored and did not fail.
@@ -114,6 +116,7 @@ var meanings = map[Reason]struct {
 	ReasonHosts:     {Refused, EndsCopy},
 	ReasonForgotten: {Refused, SharedByMain | EndsCopy | Intended},
 	ReasonPlanned:   {Refused, Intended},
+	ReasonSiteRule:  {Refused, UndoneBySites | Recrawled | EndsCopy | Intended},
 
 	ReasonRedirect:   {Redirected, Recrawled | EndsCopy},
 	ReasonCleanParam: {Redirected, EndsCopy},
@@ -164,6 +167,7 @@ var reasonWords = map[Reason]string{
 	ReasonMirror:    "stored under the main host's address",
 	ReasonHosts:     "too many names of one domain",
 	ReasonForgotten: "removed with curtsy forget",
+	ReasonSiteRule:  "a site rule skips the page (--sites)",
 
 	ReasonRedirect:   "redirects to another URL",
 	ReasonCleanParam: "a parameter without meaning",

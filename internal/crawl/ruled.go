@@ -28,7 +28,7 @@ const (
 	MaxFieldName   = 64       // bytes of a name
 	MaxFieldValues = 256      // values of a field
 	MaxDescription = 4 << 10  // bytes
-	MaxFieldBytes  = 64 << 10 // bytes of all names and values of a page
+	MaxFieldBytes  = 72 << 10 // bytes of all names and values of a page
 )
 
 // SameContent reports whether a and b show the same of a page. Their Rules may differ.
@@ -41,6 +41,18 @@ func (a *Ruled) SameContent(b *Ruled) bool {
 		b = &none
 	}
 	return a.Content == b.Content && a.Title == b.Title && a.Description == b.Description && a.Fields.Equal(b.Fields)
+}
+
+// Bytes is the approximate size of a in a message; 0 for nil.
+func (a *Ruled) Bytes() int {
+	if a == nil {
+		return 0
+	}
+	n := len(a.Title) + len(a.Description) + 64
+	for i := range a.Fields {
+		n += a.Fields[i].size() + 8 + 4*len(a.Fields[i].Values)
+	}
+	return n
 }
 
 // limit cuts what was received to the limits. Fields that do not fit are left out as a whole.

@@ -30,7 +30,7 @@ var (
 	testLinks   = Links{"http://b.example/", 1, 2, true, []canon.URL{"http://a.example/", "http://a.example/2"}, []int64{1, 1 << 40}, SourceRUP, true}
 	testReport  = Report{testOrigin, "a", true, 1 << 40, 2, 3, time.UnixMilli(4), []Links{testLinks}, 5, true, "http://a.example/c?t"}
 	testVisitID = VisitID{1 << 40, 77}
-	testResult  = Result{"http://a.example/x", Failed, ReasonHTTP5xx, 503, 4, "Disallow: /", "http://a.example/y", 99, time.Second, true, time.UnixMilli(1_700_000_000_001), 1 << 63, "e", "l", true, true, 1 << 62}
+	testResult  = Result{"http://a.example/x", Failed, ReasonHTTP5xx, 503, 4, "Disallow: /", "http://a.example/y", 99, time.Second, true, time.UnixMilli(1_700_000_000_001), 1 << 63, "e", "l", true, true, 1 << 62, 1 << 61}
 )
 
 // Every field set, so that a field forgotten in one direction shows. filled checks that the test
@@ -95,7 +95,7 @@ func TestWireRoundTrip(t *testing.T) {
 	ev := Event{
 		Visit: testVisitID, Fetcher: "f1", Links: []Links{testLinks},
 		Robots: []Robots{testRobots}, Aux: []AuxRequest{testAux}, Answers: []Answer{testAnswer}, Probes: []Probe{testProbe}, StoreFailed: []string{"u"}, StoreLost: "5f",
-		Missing: []Unheld{{"http://a.example/1", testVisitID}}, Removed: []Unheld{{"http://a.example/2", testVisitID}}, Unreadable: []Unheld{{URL: "http://a.example/killer", Visit: VisitID{Epoch: 3, N: 9}}}, Reports: []Report{testReport}, Retry: []string{"a.example", "http://b.example/"}, Refetch: []string{"http://b.example/"},
+		Missing: []Unheld{{"http://a.example/1", testVisitID, "w"}}, Removed: []Unheld{{"http://a.example/2", testVisitID, "w"}}, Skipped: []Unheld{{"http://a.example/3", testVisitID, "w"}}, Unreadable: []Unheld{{URL: "http://a.example/killer", Visit: VisitID{Epoch: 3, N: 9}, Why: "w"}}, Reports: []Report{testReport}, Retry: []string{"a.example", "http://b.example/"}, Refetch: []string{"http://b.example/"},
 		Audits:  []Audit{{ID: "Q1", At: time.UnixMilli(1753000000123), Who: "ada@laptop", From: "10.0.0.2", Action: "delay-host", What: "a.example", Detail: "5s", Error: "no"}},
 		Outcome: &Outcome{"a.example", []Result{testResult}, true, 1, 2, 3, 4, 5, 6, []AuxRequest{testAux}, true, 7, 8, "192.0.2.7"},
 		Traces:  []Trace{{"a.example", 1, 2, []Sent{{3, "r", RequestDownload, 4, 5, 6, 7, 8, "s", true, true}}, true, 9, "s"}}, Forward: true,

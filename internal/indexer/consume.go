@@ -148,6 +148,7 @@ func (s *shard) keep(ctx context.Context, batch []pages.Page) error {
 		s.gate.RLock()
 		defer s.gate.RUnlock()
 		batch := s.unforgotten(batch)
+		s.ruling.conform(batch)
 		began := time.Now()
 		res, err := s.put(batch)
 		if err == nil {

@@ -24,6 +24,7 @@ import (
 	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/internal/search"
+	"github.com/curtsy/curtsy/internal/siterules"
 	"github.com/curtsy/curtsy/internal/tracing"
 	"github.com/curtsy/curtsy/pkg/queue"
 )
@@ -80,6 +81,7 @@ type Indexer struct {
 	work     *queue.Work
 
 	forgotten atomic.Pointer[crawl.Forgotten] // by spec
+	rules     atomic.Pointer[siterules.Rules] // by spec
 
 	// What takedowns did to the archive since the process began.
 	archiveFiles, archiveRecords, archiveOutlinks atomic.Int64
@@ -122,9 +124,6 @@ func New(q *queue.Conn, spec crawl.Spec, o Options) (*Indexer, error) {
 	if o.Term == 0 {
 		o.Term = 10 * time.Second
 	}
-	if o.Try == nil {
-		o.Try = ownProcess
-	}
 	x := &Indexer{
 		q: q, o: o, names: crawl.Names(spec.Name), log: o.Log, spec: spec, traces: o.Tracer.Of(spec), shards: make(map[int]*shard), changed: make(chan struct{}),
 		// Search may use half of the processors, so that the crawl has the other half.
@@ -132,10 +131,21 @@ func New(q *queue.Conn, spec crawl.Spec, o Options) (*Indexer, error) {
 		building:  make(chan struct{}, 1),
 		step:      func(string) error { return nil }, filled: make(chan struct{}),
 	}
+	if x.o.Try == nil {
+		x.o.Try = ownProcess(func() string {
+			x.mu.Lock()
+			defer x.mu.Unlock()
+			return x.spec.Sites
+		})
+	}
 	x.assignments = assignment.New(x.assignmentOptions())
 	x.marks = newMarks(o.Log)
 	x.setForgotten(spec)
-	var err error
+	rules, err := siterules.Of(&spec)
+	if err != nil {
+		return nil, fmt.Errorf("indexer: %w", err)
+	}
+	x.rules.Store(rules)
 	if x.metrics, err = newMetrics(o.Registry, x); err != nil {
 		return nil, fmt.Errorf("indexer metrics: %w", err)
 	}
@@ -167,9 +177,19 @@ func (x *Indexer) SetSpec(spec crawl.Spec) error {
 	if spec.Search != x.spec.Search {
 		x.log.Info("search is switched on or off when the indexer starts again", "search", spec.Search)
 	}
+	rules, err := siterules.Of(&spec)
+	if err != nil {
+		return fmt.Errorf("indexer: %w", err)
+	}
+	if spec.Sites != x.spec.Sites {
+		for _, s := range x.shards {
+			s.ruling.pending.Store(true) // before anybody can conclude that the crawl is done
+		}
+		x.rules.Store(rules)
+	}
 	if spec.LinkText() != x.spec.LinkText() {
 		for _, s := range x.shards {
-			s.links.pending.Store(true) // before anybody can conclude that the crawl is done
+			s.links.pending.Store(true) // likewise
 		}
 	}
 	if !slices.Equal(spec.Forgotten, x.spec.Forgotten) {
@@ -338,9 +358,9 @@ func (x *Indexer) Status() crawl.IndexerStatus {
 			n = 1
 		}
 		building := s.search.building(&st)
-		if s.links.pending.Load() || s.refilling.Load() || s.forgetting.Load() || building {
-			// While links are being sent, a loss is being reported, forgotten pages are being
-			// deleted, or a search index is being built, nobody is done.
+		if s.links.pending.Load() || s.ruling.pending.Load() || s.refilling.Load() || s.forgetting.Load() || building {
+			// While links are being sent, site rules are being applied, a loss is being reported,
+			// forgotten pages are being deleted, or a search index is being built, nobody is done.
 			n++
 		}
 		st.Forgetting = st.Forgetting || s.forgetting.Load()
@@ -352,6 +372,9 @@ func (x *Indexer) Status() crawl.IndexerStatus {
 		st.Bytes += stats.Bytes
 		st.Datasets = append(st.Datasets, s.store.Datasets().Version())
 		st.Behind += s.behind(x.o.Search)
+		if state := s.ruling.state.Load(); state != nil {
+			st.Rules = append(st.Rules, *state)
+		}
 		if stuck := s.stuck.Load(); stuck != nil && st.Paused == "" {
 			st.Paused = (*stuck).Error()
 		}

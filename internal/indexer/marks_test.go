@@ -192,6 +192,7 @@ func TestOneDropIsNotAll(t *testing.T) {
 	passing := errors.New("for a while")
 	s := &shard{part: part{id: 0, store: store}, log: testLog(), reader: pageReader{log: testLog()},
 		x: &Indexer{spec: crawl.Spec{Shards: 1}, o: Options{Pace: 1}, metrics: met}}
+	s.ruling = newRuling(s)
 	s.put = func([]pages.Page) (pages.Result, error) { return pages.Result{}, passing }
 	bad := crawl.Page{Kind: crawl.KindData, URL: "http://a.example/data.txt", Origin: canon.URL("http://a.example/").Origin(), Visit: crawl.VisitID{Epoch: 1, N: 1},
 		Encoding: crawl.EncodingS2, Body: []byte("\xff\xff\xff\xff")}

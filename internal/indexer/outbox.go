@@ -57,12 +57,14 @@ func (s *shard) sendOutboxBatch(ctx context.Context) (int, error) {
 	var ev crawl.Event
 	words := map[int][]crawl.Page{}
 	for _, l := range queued {
-		u := crawl.Unheld{URL: l.URL, Visit: l.Visit}
+		u := crawl.Unheld{URL: l.URL, Visit: l.Visit, Why: l.Why}
 		switch l.Kind {
 		case pages.OutboxMissing:
 			ev.Missing = append(ev.Missing, u)
 		case pages.OutboxRemoved:
 			ev.Removed = append(ev.Removed, u)
+		case pages.OutboxSkipped:
+			ev.Skipped = append(ev.Skipped, u)
 		case pages.OutboxUnreadable:
 			ev.Unreadable = append(ev.Unreadable, u)
 		case pages.OutboxAlias:
@@ -79,7 +81,7 @@ func (s *shard) sendOutboxBatch(ctx context.Context) (int, error) {
 			return 0, fmt.Errorf("aliases for shard %d: %w", shard, err)
 		}
 	}
-	if len(ev.Missing)+len(ev.Removed)+len(ev.Unreadable) > 0 {
+	if len(ev.Missing)+len(ev.Removed)+len(ev.Unreadable)+len(ev.Skipped) > 0 {
 		if err := s.x.publish(ctx, s.id, &ev); err != nil {
 			return 0, fmt.Errorf("the frontier: %w", err)
 		}

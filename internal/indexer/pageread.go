@@ -46,10 +46,15 @@ func (r *pageReader) read(p crawl.Page, now time.Time) pages.Page {
 	}
 	if err := r.marks.read(&out, func() { r.readBody(&out) }); err != nil {
 		r.extract, r.unpacked = pagetext.Extractor{}, nil // their state is unknown
-		return pages.Page{Page: crawl.Page{URL: p.URL, Visit: p.Visit, FetchedAt: p.FetchedAt, Depth: p.Depth, FoundOn: p.FoundOn,
-			Deleted: crawl.ReasonUnreadable}}
+		return unreadable(&out)
 	}
 	return out
+}
+
+// unreadable is what is stored of a page that cannot be read.
+func unreadable(p *pages.Page) pages.Page {
+	return pages.Page{Page: crawl.Page{URL: p.URL, Visit: p.Visit, FetchedAt: p.FetchedAt, Depth: p.Depth, FoundOn: p.FoundOn,
+		Deleted: crawl.ReasonUnreadable}}
 }
 
 // takeHead takes the head of a page from the fetcher. It reports whether the body need not be read:

@@ -51,7 +51,7 @@ func OpenDir(dir string) (*Reader, error) {
 	}
 	// This happens only now. Before, a crawl that is just ending may be reading pages, and it would
 	// look as if it had died of them.
-	r.marks = openMarks(dir, 0, nil, ownProcess)
+	r.marks = openMarks(dir, 0, nil, ownProcess(noSites))
 	for i, id := range ids {
 		r.all = append(r.all, part{id, stores[i], new(atomic.Pointer[search.Index]), new(atomic.Bool), r.marks, r.hides})
 	}

@@ -147,7 +147,7 @@ func Reindex(ctx context.Context, dir, mark string, log *slog.Logger, progress f
 	if err != nil {
 		return err
 	}
-	marks := openMarks(dir, 0, log, ownProcess)
+	marks := openMarks(dir, 0, log, ownProcess(noSites))
 	defer marks.close()
 	before := int64(0)
 	for _, id := range ids {

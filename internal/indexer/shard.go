@@ -38,11 +38,13 @@ type shard struct {
 	archive    *archive.Shard
 	search     *searchFollower
 	links      *relinker
+	ruling     *ruling
 	fatal      atomic.Pointer[error]
 	stuck      atomic.Pointer[error] // why the current batch is not stored yet
 
 	forgetting atomic.Bool // perhaps not all forgotten pages are deleted yet
-	// It is locked for reading from the look at the list of forgotten pages until a page is stored.
+	// It is locked for reading from the look at the list of forgotten pages, and at the site rules,
+	// until a page is stored.
 	gate sync.RWMutex
 	// The store was begun empty in place of another, and the frontier does not know yet.
 	refilling atomic.Bool
@@ -99,11 +101,13 @@ func (x *Indexer) serve(parent context.Context, home *assignment.Shard, store *p
 	s.reader = pageReader{log: s.log, marks: s.marks}
 	s.search = &searchFollower{part: s.part, x: x, log: s.log}
 	s.links = &relinker{x: x, store: store, log: s.log}
+	s.ruling = newRuling(s)
 	if err := s.openArchive(); err != nil {
 		return err
 	}
 	s.put = s.archive.Put
 	s.links.pending.Store(s.links.scopeChanged())
+	s.ruling.pending.Store(s.ruling.behind())
 	s.refilling.Store(home.Refill())
 	s.forgetting.Store(true) // until it is known that there are none
 	if x.o.Search {
@@ -119,6 +123,7 @@ func (x *Indexer) serve(parent context.Context, home *assignment.Shard, store *p
 	g.Go(func() error { return s.expire(gctx) })
 	g.Go(func() error { return s.keepQuarantined(gctx) })
 	g.Go(func() error { return s.links.keepLinked(gctx) })
+	g.Go(func() error { return s.ruling.keepApplied(gctx) })
 	g.Go(func() error { return s.refill(gctx) })
 	g.Go(func() error { return s.sendOutbox(gctx) })
 	g.Go(func() error { return s.keepForgetting(gctx) })

@@ -17,6 +17,7 @@ import (
 	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/internal/pagetext"
 	"github.com/curtsy/curtsy/internal/search"
+	"github.com/curtsy/curtsy/internal/siterules"
 )
 
 // A trial reads one page in a process of its own, in every way in which the indexer does.
@@ -26,15 +27,27 @@ const (
 	trialMemory = 512 << 20 // bytes of heap, sixteen times what any page needs
 )
 
-// ownProcess is tryInProcess in a program that called Trial, and nil in others: if they were
-// started again, they would not know that it is for a trial.
-var ownProcess func(*pages.Page) error
+// canTry says that the program called Trial. Another program, started again, would not know that it
+// is for a trial.
+var canTry bool
+
+// ownProcess returns a function that reads a page in a process of its own, also by the site rules
+// of the text that sites returns; nil if the program did not call Trial.
+func ownProcess(sites func() string) func(*pages.Page) error {
+	if !canTry {
+		return nil
+	}
+	return func(p *pages.Page) error { return tryInProcess(p, sites()) }
+}
+
+// noSites is for readers that apply no site rules.
+func noSites() string { return "" }
 
 // Trial must be the first call in every program that runs an indexer. In a process that was started
 // for a trial it does not return.
 func Trial() {
 	if os.Getenv(trialEnv) == "" {
-		ownProcess = tryInProcess
+		canTry = true
 		return
 	}
 	os.Exit(hold(os.Stdin))
@@ -44,11 +57,12 @@ func Trial() {
 type tried struct {
 	Page   crawl.Page
 	Claims []byte
+	Sites  string // Spec.Sites
 }
 
 // tryInProcess reads a page in a process of its own, and returns an error if that died of the page.
-func tryInProcess(p *pages.Page) error {
-	given, err := json.Marshal(tried{p.Page, p.Claims})
+func tryInProcess(p *pages.Page, sites string) error {
+	given, err := json.Marshal(tried{p.Page, p.Claims, sites})
 	if err != nil {
 		return err
 	}
@@ -88,14 +102,14 @@ func hold(in io.Reader) int {
 	if err := json.NewDecoder(in).Decode(&t); err != nil {
 		return 0 // which means nothing for the page
 	}
-	if why := survive(func() { readAll(&pages.Page{Page: t.Page, Claims: t.Claims}) }); why != "" {
+	if why := survive(func() { readAll(&pages.Page{Page: t.Page, Claims: t.Claims}, t.Sites) }); why != "" {
 		return 4
 	}
 	return 0
 }
 
 // readAll reads a page in every way.
-func readAll(p *pages.Page) {
+func readAll(p *pages.Page, sites string) {
 	if testHook != nil {
 		testHook(p.URL)
 	}
@@ -115,6 +129,11 @@ func readAll(p *pages.Page) {
 	if p.IsMeta() {
 		_, _ = catalog.ReadJSON(metadataText(body, p.Charset), doc)
 		return
+	}
+	if rules, err := siterules.Of(&crawl.Spec{Sites: sites}); err == nil {
+		if site := rules.Reader(p.URL); site != nil {
+			site.Read(siterules.InputOf(&p.Page, nil, body))
+		}
 	}
 	var x pagetext.Extractor
 	x.Title(p.ContentType, p.Charset, body)

@@ -41,7 +41,7 @@ func TestTrialsAreProcesses(t *testing.T) {
 	t.Setenv(harmfulEnv, "1")
 	for path, harmful := range map[string]bool{"harmless": false, "kills": true, "panics": true, "fills-memory": true} {
 		p := &pages.Page{Page: page("http://a.example/"+path, 1, "words")}
-		if err := ownProcess(p); (err != nil) != harmful {
+		if err := ownProcess(noSites)(p); (err != nil) != harmful {
 			t.Errorf("%s: the trial ends with %v", path, err)
 		}
 	}

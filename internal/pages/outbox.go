@@ -34,6 +34,8 @@ const (
 	// OutboxUnreadable is for the frontier: the page is not stored, because reading it ended the
 	// process.
 	OutboxUnreadable OutboxKind = 'u'
+	// OutboxSkipped is for the frontier: site rules skip the page, so it is not stored.
+	OutboxSkipped OutboxKind = 's'
 )
 
 // OutboxMessage is a queued message to another shard or to the frontier.
@@ -44,6 +46,7 @@ type OutboxMessage struct {
 	AliasOf         canon.URL
 	Visit           crawl.VisitID
 	Gone, MainKnown bool
+	Why             string // of OutboxSkipped: the rule, crawl.MaxDetail bytes at most
 }
 
 // Outbox has the queued messages of a store. Its methods may be called concurrently.
@@ -80,6 +83,9 @@ func (ch *change) enqueue(l OutboxMessage) error {
 	}
 	v := binary.AppendUvarint(binary.AppendUvarint([]byte{byte(l.Kind), bit(l.Gone) | bit(l.MainKnown)<<1}, l.Visit.Epoch), l.Visit.N)
 	v = appendString(appendString(v, string(l.URL)), string(l.AliasOf))
+	if l.Why != "" {
+		v = appendString(v, crawl.ShortDetail(l.Why))
+	}
 	ch.queued++
 	return b.Put(be64(n), v)
 }
@@ -99,6 +105,9 @@ func (o *Outbox) First(n int) (all []OutboxMessage, err error) {
 			l.Gone, l.MainKnown = flags&1 != 0, flags&2 != 0
 			l.Visit.Epoch, l.Visit.N = r.uvarint(), r.uvarint()
 			l.URL, l.AliasOf = canon.URL(r.string()), canon.URL(r.string())
+			if len(r.b) > 0 {
+				l.Why = r.string()
+			}
 			if r.bad {
 				return fmt.Errorf("%w: alias update %d", errRecord, l.Seq)
 			}

@@ -24,6 +24,7 @@ var notInRecord = map[string]string{
 	"Tagged":    "of a report about the stored copy",
 	"Purposes":  "of a report about the stored copy",
 	"Late":      "of a page that is not stored",
+	"SkippedBy": "of a page that is not stored",
 	"Capture":   "the archive",
 	"Origin":    "of a data.txt, which the catalogue keeps",
 	"Fresh":     "of a data.txt",

@@ -213,8 +213,8 @@ func pathWords(u string) (file, dir string) {
 // titleOf returns the part of a page's title that is specific to it, and the rest: the name of the
 // site.
 func titleOf(p *pages.Page, t *pagetext.Reading) (own, rest []byte) {
-	if len(t.Title) == 0 {
-		return []byte(p.Title), nil
+	if len(t.Title) == 0 || p.Ruled != nil && p.Ruled.Title != "" {
+		return []byte(p.Title), nil // site rules say what the title is
 	}
 	own = t.Topic()
 	before, after, _ := bytes.Cut(t.Title, own)

@@ -79,7 +79,7 @@ func (s *Site) Read(page Input) (out Output) {
 	if s == nil {
 		return Output{}
 	}
-	out.Ruled.Rules = s.rules.hash
+	out.Ruled.Rules, out.Ruled.Content = s.rules.hash, s.contentHash()
 	if !s.ReadsPages() {
 		return out
 	}

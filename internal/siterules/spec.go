@@ -1,98 +1,80 @@
 package siterules
 
 import (
-	"strings"
-	"time"
+	"fmt"
+	"hash/fnv"
+	"net/http"
+	"sync"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/html"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// specName names the rules of a crawl in explanations, because the name of their file is not stored.
+// specName is the name of the file in what the rules of a spec say, because the spec has only its
+// text.
 const specName = "site rules"
+
+// compiled are the rules that Of made last. The parts of one process all ask for the same ones.
+var compiled struct {
+	mu    sync.Mutex
+	text  string
+	rules *Rules
+}
 
 // Of returns the rules of a crawl, nil if it has none.
 func Of(spec *crawl.Spec) (*Rules, error) {
 	if spec.Sites == "" {
 		return nil, nil
 	}
-	return Parse(specName, spec.Sites)
-}
-
-// OfHost returns the rules of a host that do not depend on the path of a URL: those of its https
-// origin, and of its http origin if they differ.
-func (r *Rules) OfHost(host canon.Host) (all []*Site) {
-	if r == nil || len(r.entries) == 0 {
-		return nil
-	}
-	for _, scheme := range [...]string{"https://", "http://"} {
-		s := r.For(canon.URL(scheme + string(host) + "/"))
-		if s != nil && (len(all) == 0 || all[0] != s) {
-			all = append(all, s)
+	compiled.mu.Lock()
+	defer compiled.mu.Unlock()
+	if compiled.rules == nil || compiled.text != spec.Sites {
+		rules, err := Parse(specName, spec.Sites)
+		if err != nil {
+			return nil, err
 		}
+		compiled.text, compiled.rules = spec.Sites, rules
 	}
-	return all
+	return compiled.rules, nil
 }
 
-// Delay is the least delay of a host; 0: none is stated.
-func (r *Rules) Delay(host canon.Host) (d time.Duration) {
-	if !r.any("delay") {
+// InputOf is a page as rules read it, from its unpacked body as it is stored. Header may be nil. A
+// document that is no page, such as a PDF file, is stored as HTML, and is read as such.
+func InputOf(p *crawl.Page, header http.Header, body []byte) Input {
+	in := Input{URL: p.URL, ContentType: p.ContentType, Charset: p.Charset, Header: header, Body: body}
+	switch p.ContentType {
+	case "text/html", html.TypeXHTML, html.TypeMarkdown, "text/plain":
+	default:
+		in.ContentType = "text/html"
+	}
+	if p.Ruled != nil {
+		in.Earlier = p.Ruled.Fields
+	}
+	return in
+}
+
+// Reader returns the rules of a URL if they make anything of its page: fields, a decision to skip
+// it, or another content. Otherwise it returns nil.
+func (r *Rules) Reader(u canon.URL) *Site {
+	if site := r.For(u); site != nil && (site.ReadsPages() || site.HasContent()) {
+		return site
+	}
+	return nil
+}
+
+// contentHash identifies the rules about the content of a page, 0 if there are none. Whoever shows
+// or indexes the content reads the page again when it changes.
+func (s *Site) contentHash() uint64 {
+	if !s.HasContent() {
 		return 0
 	}
-	for _, s := range r.OfHost(host) {
-		d = max(d, s.Delay)
-	}
-	return d
-}
-
-// Hours are the hours of a host, in the form of --hours; empty: it has none of its own.
-func (r *Rules) Hours(host canon.Host) string {
-	for _, s := range r.OfHost(host) {
-		if s.Hours != "" {
-			return s.Hours
+	h := fnv.New64a()
+	for _, list := range [][]*selector{s.main, s.drop} {
+		for _, c := range list {
+			fmt.Fprintf(h, "%q,", c.text)
 		}
+		h.Write([]byte{'|'})
 	}
-	return ""
-}
-
-// MaxPages is how many pages of a host may be stored; 0: as the crawl says.
-func (r *Rules) MaxPages(host canon.Host) (n int64) {
-	if !r.any("max-pages") {
-		return 0
-	}
-	for _, s := range r.OfHost(host) {
-		if s.MaxPages > 0 && (n == 0 || s.MaxPages < n) {
-			n = s.MaxPages
-		}
-	}
-	return n
-}
-
-// HoursByHost returns Hours as hours.NewByHost takes it: nil if no entry has hours.
-func (r *Rules) HoursByHost() func(host string) string {
-	if !r.any("hours") {
-		return nil
-	}
-	return func(host string) string { return r.Hours(canon.Host(host)) }
-}
-
-// HasMaxPages reports whether an entry has a limit of pages.
-func (r *Rules) HasMaxPages() bool { return r.any("max-pages") }
-
-func (r *Rules) any(key string) bool { return r != nil && r.used[key] }
-
-// Widened returns the entry that takes a host into the scope because it takes all names below its
-// own ("subdomains"), as it is written and with its line; "" if there is none.
-func (r *Rules) Widened(host canon.Host) string {
-	if !r.any("subdomains") {
-		return ""
-	}
-	for name := string(host); name != ""; _, name, _ = strings.Cut(name, ".") {
-		for _, s := range r.OfHost(canon.Host(name)) {
-			if s.Subdomains {
-				return s.Entry() + ": subdomains"
-			}
-		}
-	}
-	return ""
+	return max(h.Sum64(), 1)
 }

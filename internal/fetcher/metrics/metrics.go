@@ -21,11 +21,12 @@ const (
 	Scan                  // charset, one tokenizer pass, resolving and sorting links
 	Pack                  // compressing and digest
 	Document              // reading documents that are no pages, in processes of their own
+	Rules                 // reading pages by site rules
 	Publish               // encoding messages and waiting for their acknowledgements
 	stages
 )
 
-var stageNames = [stages]string{"fetch", "scan", "pack", "document", "publish"}
+var stageNames = [stages]string{"fetch", "scan", "pack", "document", "rules", "publish"}
 
 // Metrics are the counters of a fetcher. No label ever names a host or a URL.
 type Metrics struct {

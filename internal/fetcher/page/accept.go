@@ -58,9 +58,9 @@ func (p *Pages) accepting(h http.Header) http.Header {
 	return h
 }
 
-// storable reports whether the crawl stores pages of this media type.
-func (p *Pages) storable(kind string) bool {
-	return p.Requests.Config.Types&crawl.TypeOf(kind) != 0 || kind == answer.Markdown && p.spec().AcceptMarkdown
+// storable reports whether the answer of a URL is stored if it has this media type.
+func (p *Pages) storable(u canon.URL, kind string) bool {
+	return p.Requests.Config.TypesOf(u)&crawl.TypeOf(kind) != 0 || kind == answer.Markdown && p.spec().AcceptMarkdown
 }
 
 // typesUnknown are media types by which servers say that they do not know the type. Then the name
@@ -72,7 +72,7 @@ var typesXML = []string{"application/xml", "text/xml"}
 
 // mayBeDocument reports whether the first bytes of an answer of this media type decide what it is.
 func (p *Pages) mayBeDocument(u canon.URL, kind string) bool {
-	types := p.Requests.Config.Types
+	types := p.Requests.Config.TypesOf(u)
 	switch {
 	case types&crawl.TypeFeed != 0 && slices.Contains(typesXML, kind):
 		return true
@@ -106,9 +106,10 @@ func documentType(u canon.URL, kind string, first []byte) string {
 	return kind
 }
 
-// largest returns the size of the largest body that is read while its type is unknown.
-func (p *Pages) largest() int64 {
-	if p.Requests.Config.Types&(crawl.TypePDF|crawl.TypeOffice) != 0 {
+// largest returns the size of the largest body that is read while its type is unknown, if these
+// types are stored.
+func (p *Pages) largest(types crawl.Types) int64 {
+	if types&(crawl.TypePDF|crawl.TypeOffice) != 0 {
 		return max(p.MaxBody, document.MaxBody)
 	}
 	return p.MaxBody

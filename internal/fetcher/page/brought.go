@@ -60,7 +60,7 @@ func (k *Bringer) Bring(u *crawl.VisitURL, b Brought) (r crawl.Result, ok bool) 
 			return r, false // it cannot be published
 		}
 	}
-	if !f.meta && !p.storable(f.kind) || f.meta && b.Truncated { // half of it is of no use
+	if !f.meta && !p.storable(u.URL, f.kind) || f.meta && b.Truncated { // half of it is of no use
 		return r, false
 	}
 	p.cutPage(&f.a, f.kind)
@@ -77,7 +77,7 @@ func (k *Bringer) Bring(u *crawl.VisitURL, b Brought) (r crawl.Result, ok bool) 
 func (k *Bringer) BringHead(u *crawl.VisitURL, b Brought) (r crawl.Result, ok bool) {
 	p := k.p
 	kind := answer.MediaType(answer.ContentType(b.Header))
-	if kind != answer.HTML && kind != answer.XHTML || !p.storable(kind) {
+	if kind != answer.HTML && kind != answer.XHTML || !p.storable(u.URL, kind) {
 		return r, false
 	}
 	scan, _ := p.gather.scan(htmlscan.Page{
@@ -134,7 +134,7 @@ func (k *Bringer) MediaTypes() []string {
 }
 
 // Largest is the size of the largest document that a robot is asked for.
-func (k *Bringer) Largest() int64 { return k.p.largest() }
+func (k *Bringer) Largest() int64 { return k.p.largest(k.p.Requests.Config.Types) }
 
 // Directives are those of the last page that was published as stored.
 func (k *Bringer) Directives() crawl.DirectiveBits { return k.p.directives }

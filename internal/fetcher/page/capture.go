@@ -78,7 +78,7 @@ func (p *Pages) archivable(u canon.URL, a *wire.Answer, tags *htmlscan.Result) b
 	if d.NoArchive || d.NoIndex || !d.UnavailableAfter.IsZero() {
 		return false
 	}
-	_, unwanted := p.Sites.Unwanted(p.Sites.Usage(u, a.Header, tags))
+	_, unwanted := p.Sites.Unwanted(u, p.Sites.Usage(u, a.Header, tags))
 	return !unwanted
 }
 
@@ -137,7 +137,7 @@ func (p *Pages) capturePage(page *crawl.Page, a *wire.Answer, body []byte, links
 	if c.OfPage {
 		c.Cut, c.CutBy, c.Encoding = page.Truncated, crawl.CutByLength, page.Encoding
 		c.CRC = crc32.ChecksumIEEE(body[:page.Size])
-		left = min(left, maxCapture-len(page.Body)-c.Bytes())
+		left = min(left, maxCapture-len(page.Body)-page.Ruled.Bytes()-c.Bytes())
 	} else {
 		packCapture(c, sent)
 	}
@@ -151,7 +151,7 @@ func (p *Pages) capturePage(page *crawl.Page, a *wire.Answer, body []byte, links
 	if len(p.buf.outlinks) > 0 {
 		c.Links = s2.Encode(nil, p.buf.outlinks)
 	}
-	if len(page.Body)+c.Bytes() <= maxCapture {
+	if len(page.Body)+page.Ruled.Bytes()+c.Bytes() <= maxCapture {
 		page.Capture = c
 		return
 	}

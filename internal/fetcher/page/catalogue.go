@@ -52,7 +52,7 @@ func (c *catalogue) want(header http.Header) wire.Wanted {
 		return wire.Wanted{}
 	}
 	tags := c.p.Sites.HeaderTags(header, time.Now())
-	if _, unwanted := c.p.Sites.Unwanted(c.p.Sites.Usage(c.u.URL, header, tags)); unwanted || tags.Directives.NoIndex {
+	if _, unwanted := c.p.Sites.Unwanted(c.u.URL, c.p.Sites.Usage(c.u.URL, header, tags)); unwanted || tags.Directives.NoIndex {
 		return wire.Wanted{}
 	}
 	return wire.Wanted{Limit: most + 1, Stream: c.read}
@@ -136,7 +136,7 @@ func (p *Pages) keepMeta(u *crawl.VisitURL, a *wire.Answer, c *catalogue, r *cra
 		return
 	}
 	stated := p.Sites.Usage(u.URL, a.Header, tags)
-	if rule, yes := p.Sites.Unwanted(stated); yes {
+	if rule, yes := p.Sites.Unwanted(u.URL, stated); yes {
 		r.Class, r.Reason, r.Rule = crawl.Refused, crawl.ReasonUsage, rule
 		p.Forget(u, crawl.ReasonUsage)
 		return

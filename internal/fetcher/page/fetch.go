@@ -35,7 +35,7 @@ func (p *Pages) Fetch(u *crawl.VisitURL) crawl.Result {
 	a, err := p.Requests.Get(u.URL, p.accepting(conditions), f.want)
 	f.a = a
 	p.cutPage(&f.a, f.kind)
-	if err != nil && sameCut(u, &f.a, err) && (f.meta || p.storable(f.kind)) {
+	if err != nil && sameCut(u, &f.a, err) && (f.meta || p.storable(f.u.URL, f.kind)) {
 		err, f.a.Truncated = nil, true
 	}
 	r := crawl.Result{URL: u.URL, Status: f.a.Status, Bytes: f.a.Wire, Took: f.a.Took, FetchedAt: f.a.At}
@@ -48,7 +48,7 @@ func (p *Pages) Fetch(u *crawl.VisitURL) crawl.Result {
 	}
 	renewed := f.a.Status == http.StatusNotModified && conditions != nil
 	full := f.a.Status >= 200 && f.a.Status <= 299 && f.a.Status != http.StatusPartialContent
-	if !renewed && !(full && (f.meta || p.storable(f.kind))) {
+	if !renewed && !(full && (f.meta || p.storable(f.u.URL, f.kind))) {
 		p.Archive(u.URL, &f.a)
 	}
 	switch {
@@ -77,16 +77,16 @@ func (f *fetched) want(status int, header http.Header) wire.Wanted {
 	case f.sign == metaAlways:
 		f.meta, f.long = true, p.catalogue(f.u, f.kind)
 		return f.long.want(header)
-	case (f.sign != metaNever || f.inRDF) && declared != "" && !p.storable(f.kind) && !p.mayBeDocument(u, f.kind):
+	case (f.sign != metaNever || f.inRDF) && declared != "" && !p.storable(f.u.URL, f.kind) && !p.mayBeDocument(u, f.kind):
 		return f.shown(header)
 	case f.sign != metaNever || f.inRDF || declared == "" || p.mayBeDocument(u, f.kind):
-		return wire.Wanted{Limit: p.largest(), First: shapes.Look, Decide: func(first []byte) bool {
+		return wire.Wanted{Limit: p.largest(p.Requests.Config.TypesOf(u)), First: shapes.Look, Decide: func(first []byte) bool {
 			if declared == "" {
 				f.kind = answer.Sniff(first)
 			}
 			f.kind = documentType(u, f.kind, first)
 			f.meta = f.isMeta(first)
-			return f.meta || p.storable(f.kind)
+			return f.meta || p.storable(f.u.URL, f.kind)
 		}, Instead: func() *wire.Wanted {
 			if !f.meta {
 				return nil
@@ -98,7 +98,7 @@ func (f *fetched) want(status int, header http.Header) wire.Wanted {
 			want := f.long.want(header)
 			return &want
 		}}
-	case !p.storable(f.kind):
+	case !p.storable(f.u.URL, f.kind):
 		return wire.Wanted{}
 	}
 	return p.wanted(f.kind, header)
@@ -160,7 +160,7 @@ func (f *fetched) stored(r *crawl.Result) {
 	case f.meta:
 		p.keepMeta(u, a, f.long, r)
 		return
-	case !p.storable(f.kind):
+	case !p.storable(f.u.URL, f.kind):
 		r.Class, r.Reason, r.Rule = crawl.Refused, typeReason(f.kind), answer.TypeDetail(a.Header, f.kind)
 		p.Forget(u, r.Reason)
 		return

@@ -45,17 +45,20 @@ func (s *shelf) SendPages(_ context.Context, _ int, batch []byte) (bool, error) 
 }
 
 // newPages makes what fetches the pages of a visit to host, which is at addr.
-func newPages(t *testing.T, sink publish.Sink, addr string) *Pages {
+func newPages(t *testing.T, sink publish.Sink, addr string, change ...func(*crawl.Spec)) *Pages {
 	t.Helper()
 	client := wire.NewClient(wire.Options{Dial: simnet.Of(t).Dial})
 	t.Cleanup(client.Close)
-	return newPagesOf(t, client, host, sink, addr)
+	return newPagesOf(t, client, host, sink, addr, change...)
 }
 
 // newPagesOf makes what fetches the pages of a visit to a host, which is at addr.
-func newPagesOf(t *testing.T, client *wire.Client, host canon.Host, sink publish.Sink, addr string) *Pages {
+func newPagesOf(t *testing.T, client *wire.Client, host canon.Host, sink publish.Sink, addr string, change ...func(*crawl.Spec)) *Pages {
 	t.Helper()
 	spec := crawl.Spec{Name: "t", Shards: 1, Scope: "any", MaxDepth: -1, Agent: "curtsy", AllowPrivate: true, Resolve: []string{"*=" + addr}}
+	for _, change := range change {
+		change(&spec)
+	}
 	cfg, err := requests.NewConfig(spec)
 	if err != nil {
 		t.Fatal(err)

@@ -39,7 +39,11 @@ func (p *Pages) keep(u *crawl.VisitURL, a *wire.Answer, kind string, r *crawl.Re
 	p.queue(u, a, kind, &scan, r)
 	start = time.Now()
 	p.sessions(u, a.Body, scan.Directives.NoFollow)
-	if p.repeated(u, kind, a.Body, r) {
+	repeated := p.repeated(u, kind, a.Body, r)
+	if r.Class == crawl.Refused {
+		r.Digest = 0 // there is no copy to compare with
+	}
+	if repeated {
 		met.Spent(metrics.Scan, start)
 		return
 	}
@@ -81,16 +85,21 @@ func (p *Pages) queue(u *crawl.VisitURL, a *wire.Answer, kind string, scan *html
 		return
 	}
 	page.Usage = p.Sites.Usage(u.URL, a.Header, scan)
-	if rule, yes := p.Sites.Unwanted(page.Usage); yes {
+	if rule, yes := p.Sites.Unwanted(u.URL, page.Usage); yes {
 		r.Class, r.Reason, r.Rule, r.NoSnippet = crawl.Refused, crawl.ReasonUsage, rule, false
 		p.Forget(u, crawl.ReasonUsage)
 		return
 	}
 	if p.Publisher.Discard {
+		applyRules(p, &page, a, a.Body, r)
+		return
+	}
+	p.pack(&page, a.Body, r)
+	if !applyRules(p, &page, a, a.Body[:page.Size], r) {
+		p.Forget(u, crawl.ReasonSiteRule)
 		return
 	}
 	p.directives = page.Directives
-	p.pack(&page, a.Body, r)
 	page.Head, page.Signposts = headOf(&page, a.Body), signposted(a.Header, u.URL)
 	if odd := oddData(&page, a.Body); odd != "" {
 		r.Rule = odd

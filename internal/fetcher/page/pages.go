@@ -22,6 +22,7 @@ type Shared struct {
 	log       *slog.Logger
 	repeats   repeats
 	documents *worker.Pool
+	cuts      ruleCuts
 }
 
 // NewShared makes what visits share; Close ends it. pdfToText is the path of poppler's pdftotext,

@@ -14,7 +14,7 @@ import (
 func (p *Pages) Planned(u *crawl.VisitURL) crawl.Result {
 	r := crawl.Result{URL: u.URL, Class: crawl.Refused, Reason: crawl.ReasonPlanned}
 	kind := typesByName[strings.ToLower(path.Ext(u.URL.Path()))]
-	if kind != "" && !metaDocument(u.URL, kind, false).named() && !p.storable(kind) {
+	if kind != "" && !metaDocument(u.URL, kind, false).named() && !p.storable(u.URL, kind) {
 		r.Rule = kind
 	}
 	return r

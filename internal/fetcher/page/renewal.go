@@ -19,7 +19,7 @@ func (p *Pages) renewed(u *crawl.VisitURL, a *wire.Answer, r *crawl.Result) {
 	tags := p.Sites.HeaderTags(a.Header, a.At)
 	d := tags.Directives
 	stated := p.Sites.Usage(u.URL, a.Header, tags)
-	if rule, yes := p.Sites.Unwanted(stated); yes {
+	if rule, yes := p.Sites.Unwanted(u.URL, stated); yes {
 		r.Class, r.Reason, r.Rule = crawl.Refused, crawl.ReasonUsage, rule
 		p.Forget(u, crawl.ReasonUsage)
 		return
@@ -28,7 +28,7 @@ func (p *Pages) renewed(u *crawl.VisitURL, a *wire.Answer, r *crawl.Result) {
 	page := crawl.Page{
 		URL: u.URL, Visit: p.Publisher.Visit, Status: a.Status, FetchedAt: a.At, Depth: u.Depth, FoundOn: u.FoundOn, Renewed: true,
 		ETag: answer.Short(a.Header, "Etag"), LastModified: answer.Short(a.Header, "Last-Modified"),
-		Usage: append(stated, usage.Carried(a.Header)...), Purposes: p.Requests.Config.Purposes,
+		Usage: append(stated, usage.Carried(a.Header)...), Purposes: p.Requests.Config.PurposesOf(u.URL),
 	}
 	if page.ETag == "" {
 		page.ETag = strings.TrimPrefix(u.ETag, tookMarkdown)

@@ -100,7 +100,7 @@ func (p *Pages) Verify(u canon.URL) (s crawl.Sample, ok bool) {
 		s.Location, s.Reason = string(to), string(crawl.ReasonRedirect)
 	case status < 200 || status > 299 || status == http.StatusPartialContent:
 		s.Reason, s.Again = answer.StatusText(&a), status >= 500
-	case !f.meta && !p.storable(f.kind):
+	case !f.meta && !p.storable(f.u.URL, f.kind):
 		s.Reason = fmt.Sprintf("%s: %s", crawl.ReasonType, f.kind)
 	default:
 		p.cutPage(&a, f.kind)

@@ -19,7 +19,7 @@ import (
 // rules decide. A URL that they allow is not requested, either, if the statements on its use that
 // are known before the request forbid all that the crawl is for (formats §8.1).
 func (s *Sites) Match(site *Site, u canon.URL) (verdict robots.Verdict, why crawl.Reason) {
-	pathQuery, purposes := u.PathQuery(), s.Requests.Config.Purposes
+	pathQuery, purposes := u.PathQuery(), s.Requests.Config.PurposesOf(u)
 	if verdict = site.rules.Match(pathQuery); !verdict.Allowed {
 		return verdict, crawl.ReasonRobots
 	}
@@ -116,10 +116,10 @@ func (b *usageSource) same(other *usageSource) bool {
 		slices.EqualFunc(b.lines, other.lines, func(l, m robots.UsageLine) bool { return l.Line == m.Line })
 }
 
-// Unwanted reports whether the statements together forbid all that the crawl is for, and which one
-// decides (formats §8.2).
-func (s *Sites) Unwanted(stated usage.Statements) (rule string, yes bool) {
-	purposes := s.Requests.Config.Purposes
+// Unwanted reports whether the statements about a URL together forbid all that it is fetched for,
+// and which one decides (formats §8.2).
+func (s *Sites) Unwanted(u canon.URL, stated usage.Statements) (rule string, yes bool) {
+	purposes := s.Requests.Config.PurposesOf(u)
 	if !stated.Preferences().Forbid(purposes) {
 		return "", false
 	}

@@ -149,7 +149,7 @@ func (r *request) readData(d *dataFile) {
 		return
 	}
 	stated := r.Sites.Usage(r.at, a.Header, tags)
-	if rule, yes := r.Sites.Unwanted(stated); yes {
+	if rule, yes := r.Sites.Unwanted(r.at, stated); yes {
 		p.State, p.Reason = crawl.ProbeRefused, "it must not be used for search: "+rule
 		d.page = r.noData(crawl.ReasonUsage)
 		return

@@ -52,6 +52,7 @@ type Judge struct {
 	Forgotten crawl.Forgotten
 
 	ForgottenText string // Spec.ForgottenText
+	SitesHash     uint64 // Spec.SitesHash
 
 	Paused int // number of hosts that the operator has paused
 
@@ -64,7 +65,7 @@ type Judge struct {
 
 // New makes the Judge of a spec. It fails for a malformed seed or host.
 func New(spec crawl.Spec) (Judge, error) {
-	j := Judge{Spec: spec, hurry: map[canon.Host]bool{}, Forgotten: crawl.NewForgotten(spec.Forgotten), ForgottenText: spec.ForgottenText()}
+	j := Judge{Spec: spec, hurry: map[canon.Host]bool{}, Forgotten: crawl.NewForgotten(spec.Forgotten), ForgottenText: spec.ForgottenText(), SitesHash: spec.SitesHash()}
 	for _, raw := range spec.Seeds {
 		u, err := canon.Parse(raw)
 		if err != nil {

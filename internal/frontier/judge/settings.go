@@ -22,18 +22,19 @@ type Settings struct {
 	Purposes usage.Purposes `json:"purposes,omitempty"`
 	// Types is Spec.TypeSet; 0: the default, from a version without other types.
 	Types crawl.Types `json:"types,omitempty"`
+	Sites uint64      `json:"sites,omitempty"` // Spec.SitesHash
 }
 
 // Settings are the settings of the spec whose change requires deciding about URLs again.
 func (j *Judge) Settings() *Settings {
 	s := &j.Spec
-	return &Settings{s.AllowPrivate, s.Contact != "", s.Agent, slices.Clone(s.Resolve), s.ScopeHash(), s.PurposeSet(), s.TypeSet()}
+	return &Settings{s.AllowPrivate, s.Contact != "", s.Agent, slices.Clone(s.Resolve), s.ScopeHash(), s.PurposeSet(), s.TypeSet(), j.SitesHash}
 }
 
 // Same reports whether replacing one by the other has no consequences. Changes of the scope are
 // covered by Fingerprint.
 func (a *Settings) Same(b *Settings) bool {
-	return a.AllowPrivate == b.AllowPrivate && a.Contact == b.Contact && a.Agent == b.Agent && slices.Equal(a.Resolve, b.Resolve) && a.SamePurposes(b) && a.SameTypes(b)
+	return a.AllowPrivate == b.AllowPrivate && a.Contact == b.Contact && a.Agent == b.Agent && slices.Equal(a.Resolve, b.Resolve) && a.SamePurposes(b) && a.SameTypes(b) && a.Sites == b.Sites
 }
 
 // SamePurposes reports whether both have the same purposes.

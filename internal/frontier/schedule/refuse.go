@@ -49,5 +49,5 @@ func (s *Visits) Undone(h *hosts.Host, r *urls.Record) bool {
 	}
 	return r.Reason.Has(crawl.UndoneByAddress) && m.Opened() || r.Reason.Has(crawl.UndoneByResolve) && m.Led(h.Name) ||
 		r.Reason.Has(crawl.UndoneByAgent) && m.By.Agent != m.Was.Agent || r.Reason.Has(crawl.UndoneByPurpose) && !m.By.SamePurposes(m.Was) ||
-		r.Reason.Has(crawl.UndoneByTypes) && !m.By.SameTypes(m.Was)
+		r.Reason.Has(crawl.UndoneByTypes) && !m.By.SameTypes(m.Was) || r.Reason.Has(crawl.UndoneBySites) && m.By.Sites != m.Was.Sites
 }

@@ -43,6 +43,9 @@ func kinds(p *Parts) []kind {
 		{"Removed", func(ev *event) error {
 			return each(ev.Removed, func(u *crawl.Unheld) error { return p.Outcomes.Removed(*u, ev.now) })
 		}},
+		{"Skipped", func(ev *event) error {
+			return each(ev.Skipped, func(u *crawl.Unheld) error { return p.Outcomes.Skipped(*u, ev.now) })
+		}},
 		{"Unreadable", func(ev *event) error {
 			return each(ev.Unreadable, func(u *crawl.Unheld) error { return p.Outcomes.Unreadable(*u, ev.now) })
 		}},

@@ -140,7 +140,14 @@ func (s *Outcomes) sumUp(h *hosts.Host, id crawl.VisitID, o *crawl.Outcome, now 
 }
 
 // returned reports that nothing was done about a URL. Whether it is forgotten is decided by our
-// spec, because the fetcher's spec, or ours, may be older.
+// spec, because the fetcher's spec, or ours, may be older. For the same reason a page that was
+// skipped by other site rules than ours is fetched again.
 func (s *Outcomes) returned(res *crawl.Result) bool {
-	return res.Class == crawl.Returned || res.Reason == crawl.ReasonForgotten && !s.ledger.Judge.Forgotten.Has(res.URL)
+	switch res.Reason {
+	case crawl.ReasonForgotten:
+		return !s.ledger.Judge.Forgotten.Has(res.URL)
+	case crawl.ReasonSiteRule:
+		return res.Rules != s.ledger.Judge.SitesHash
+	}
+	return res.Class == crawl.Returned
 }

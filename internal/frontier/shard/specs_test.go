@@ -53,6 +53,42 @@ func TestAChangeOfTheSpec(t *testing.T) {
 	})
 }
 
+// A page that a site rule skips is refused, if the fetcher has our rules. It is fetched again when
+// the rules change.
+func TestPagesThatSiteRulesSkip(t *testing.T) {
+	const u = canon.URL("http://a.example/")
+	ruled := func(sites string) judge.Judge {
+		s := spec()
+		s.Sites = sites
+		j, err := judge.New(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return j
+	}
+	first, second := ruled("sites: {a.example: {}}"), ruled("sites: {b.example: {}}")
+	inRig(t, first.Spec, func(r *rig) {
+		skip := func(rules uint64) {
+			r.report(r.visit(), func(canon.URL) crawl.Result {
+				return crawl.Result{Class: crawl.Refused, Reason: crawl.ReasonSiteRule, Rule: "sites:7: skip", Rules: rules, Status: 200}
+			})
+		}
+		r.links(u)
+		skip(second.SitesHash)
+		r.wantClass(u, crawl.Queued, "")
+		skip(first.SitesHash)
+		r.wantClass(u, crawl.Refused, crawl.ReasonSiteRule)
+		if got := r.record(u).Detail; got != "sites:7: skip" {
+			t.Errorf("detail %q", got)
+		}
+		r.passes()
+		r.wantClass(u, crawl.Refused, crawl.ReasonSiteRule)
+		r.Specs.Change(second)
+		r.passes()
+		r.wantClass(u, crawl.Queued, "")
+	})
+}
+
 // A host waits for the longer delay of a new spec, also if its last visit had a shorter one.
 func TestALongerDelay(t *testing.T) {
 	inRig(t, spec(), func(r *rig) {

@@ -2,6 +2,7 @@ package shard
 
 import (
 	"cmp"
+	"strings"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -43,6 +44,11 @@ const whyUnreadable = "this page crashed the indexer's process when it was read;
 // Removed notes that a stored page was deleted at its unavailable_after date.
 func (s *Outcomes) Removed(u crawl.Unheld, now time.Time) error {
 	return s.unstored(u, crawl.Refused, crawl.ReasonNoindex, "unavailable_after", now)
+}
+
+// Skipped notes that site rules of the indexer skip a page that was fetched as stored.
+func (s *Outcomes) Skipped(u crawl.Unheld, now time.Time) error {
+	return s.unstored(u, crawl.Refused, crawl.ReasonSiteRule, strings.Clone(crawl.ShortDetail(u.Why)), now)
 }
 
 // Unreadable notes that a page was not stored because it could not be read.
