@@ -38,7 +38,7 @@ var lower = map[string][]string{
 	"document/documenttest": {},
 	"catalog/shapes":        {},
 	"catalog/written":       {"pkg/canon"},
-	"query":                 {"pkg/canon"},
+	"query":                 {"internal/crawl", "pkg/canon"},
 	"backoff":               {},
 	"ask":                   {"internal/crawl", "pkg/queue", "pkg/canon"},
 	"questions":             {"internal/ask", "internal/crawl", "pkg/canon"},

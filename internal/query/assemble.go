@@ -1,8 +1,8 @@
 package query
 
 // assemble makes a query from its items.
-func assemble(items []item, cut bool) Query {
-	q := Query{Cut: cut}
+func (s Schema) assemble(items []item, cut bool) Query {
+	q := Query{Cut: cut, schema: s}
 	last := 0      // the kind of the last term
 	joins := false // an OR follows it
 	words := ""    // the words that operators after it are at an end of the query

@@ -13,6 +13,7 @@ type filter struct {
 	name, value string
 	not         bool
 	day         time.Time // of before and after
+	field       FieldFilter
 }
 
 // isFilter reports whether a name in lower case is that of a filter.
@@ -25,7 +26,7 @@ func isFilter(name string) bool {
 }
 
 // newFilter makes a filter. It returns false if the value is invalid.
-func newFilter(name, value string, not bool) (f filter, ok bool) {
+func (s Schema) newFilter(name, value string, not bool) (f filter, ok bool) {
 	f = filter{name: name, not: not}
 	switch name {
 	case "site":
@@ -40,11 +41,14 @@ func newFilter(name, value string, not bool) (f filter, ok bool) {
 	case "before", "after":
 		f.day, ok = day(value)
 		ok = ok && !not
+	default:
+		f.field, ok = s.filter(name, value, not)
+		f.name = f.field.Name
 	}
 	return f, ok
 }
 
-// list is the list for a filter's value; nil for before and after.
+// list is the list for a filter's value; nil for before, after and fields.
 func (f *Filters) list(name string, not bool) *[]string {
 	var wanted, excluded *[]string
 	switch name {
@@ -65,12 +69,14 @@ func (f *Filters) list(name string, not bool) *[]string {
 
 // add adds a filter. Of several days the strictest is kept.
 func (f *Filters) add(n filter) {
-	switch n.name {
-	case "before":
+	switch {
+	case n.field.Name != "":
+		f.addField(n.field)
+	case n.name == "before":
 		if f.Before.IsZero() || n.day.Before(f.Before) {
 			f.Before = n.day
 		}
-	case "after":
+	case n.name == "after":
 		if n.day.After(f.After) {
 			f.After = n.day
 		}
@@ -83,19 +89,24 @@ func (f *Filters) add(n filter) {
 
 // each calls do with each filter in canonical spelling.
 func (f Filters) each(do func(name, value string)) {
+	each := func(name, value string, not bool) {
+		if strings.ContainsAny(value, " ()") {
+			value = `"` + value + `"`
+		}
+		if not {
+			name = "-" + name
+		}
+		do(name, value)
+	}
 	for _, name := range []string{"site", "inurl", "lang", "type"} {
 		for _, not := range []bool{false, true} {
 			for _, value := range *f.list(name, not) {
-				if strings.ContainsAny(value, " ()") {
-					value = `"` + value + `"`
-				}
-				if not {
-					do("-"+name, value)
-				} else {
-					do(name, value)
-				}
+				each(name, value, not)
 			}
 		}
+	}
+	for _, field := range f.Fields {
+		each(field.Name, field.Text, field.Not)
 	}
 	if !f.After.IsZero() {
 		do("after", f.After.Format(time.DateOnly))

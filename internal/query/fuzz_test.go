@@ -4,12 +4,19 @@ import (
 	"reflect"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/curtsy/curtsy/internal/crawl"
 )
 
 // checkRoundTrip holds a query to its limits, and to its canonical spelling.
 func checkRoundTrip(t *testing.T, typed string) {
 	t.Helper()
-	q := Parse(typed)
+	checkRoundTripIn(t, nil, typed)
+}
+
+func checkRoundTripIn(t *testing.T, schema Schema, typed string) {
+	t.Helper()
+	q := schema.Parse(typed)
 	s := q.String()
 	if len(s) > MaxBytes || q.terms() > MaxTerms {
 		t.Fatalf("Parse(%q) is beyond the limits: %d bytes, %d terms", typed, len(s), q.terms())
@@ -18,7 +25,7 @@ func checkRoundTrip(t *testing.T, typed string) {
 		t.Fatalf("Parse(%q).String() = %q is not valid UTF-8", typed, s)
 	}
 	q.Cut = false
-	if again := Parse(s); !reflect.DeepEqual(again, q) {
+	if again := schema.Parse(s); !reflect.DeepEqual(again, q) {
 		t.Fatalf("Parse(%q) =\n %+v, and of its spelling %q\n %+v", typed, q, s, again)
 	}
 	for _, g := range q.Groups {
@@ -49,6 +56,28 @@ func FuzzParse(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) { checkRoundTrip(t, s) })
+}
+
+// FuzzFields: filters by fields keep the limits and the canonical spelling like all others, and
+// With and Without stay within them.
+func FuzzFields(f *testing.F) {
+	f.Add(`version:>=15 -version:1e3 version:14..16.50`, "version", "<-2")
+	f.Add(`kind:"a (b" KIND:C d -kind:„x“ deprecated:yes`, "kind", "x\"y")
+	f.Add(`released:2024 released:..2024-5 released:>2024-05-01T10:00:00+02:00`, "released", "2023")
+	f.Fuzz(func(t *testing.T, s, name, value string) {
+		checkRoundTripIn(t, fields, s)
+		q := fields.Parse(s)
+		checkRoundTripIn(t, fields, q.With(name, value).String())
+		checkRoundTripIn(t, fields, q.Without(name, value).String())
+		for _, field := range q.Filters.Fields {
+			if n, ok := FieldNumber(field.Type, value); ok && field.From > field.To {
+				t.Fatalf("%+v is empty for %v", field, n)
+			}
+			if Fold(field.Text) != field.Text && field.Type <= crawl.FieldKeyword {
+				t.Fatalf("%q is folded to %q", field.Text, Fold(field.Text))
+			}
+		}
+	})
 }
 
 // FuzzWith: what is made by narrowing is a query like any other.

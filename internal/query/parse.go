@@ -6,16 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Parse reads a query.
-func Parse(q string) Query {
-	parsed := parse(q, MaxBytes)
-	if s := parsed.String(); len(s) > MaxBytes {
-		// The canonical spelling of hosts and paths may be longer. When this spelling is cut, only
-		// a closing quote, or quotes and the rest of an escape, are added.
-		parsed = parse(s, MaxBytes-8)
-	}
-	return parsed
-}
+// Parse reads a query of a crawl whose pages have no fields.
+func Parse(q string) Query { return Schema(nil).Parse(q) }
 
 // item is one term of a query, or one operator.
 type item struct {
@@ -33,13 +25,13 @@ const (
 	and
 )
 
-func parse(q string, limit int) Query {
+func (s Schema) parse(q string, limit int) Query {
 	q, cut := tidy(q, limit)
-	p := parser{rest: q, apart: true}
+	p := parser{rest: q, apart: true, schema: s}
 	for p.skip() {
 		p.term()
 	}
-	return assemble(p.items, cut)
+	return s.assemble(p.items, cut)
 }
 
 // tidy cuts a query and removes characters that cannot be shown. A word that was cut is removed.
@@ -78,6 +70,8 @@ type parser struct {
 	depth int  // of open parentheses
 	not   int  // everything is excluded while depth is not smaller; 0: nothing is
 	items []item
+
+	schema Schema
 }
 
 // skip moves to the next term, and reports whether there is one.
@@ -197,7 +191,7 @@ func (p *parser) word() (word string, closing int) {
 // named reads title:text and filters. It returns false, and reads nothing, if word is neither.
 func (p *parser) named(word string, not bool) bool {
 	name, value, ok := strings.Cut(word, ":")
-	if name = strings.ToLower(name); !ok || name != "title" && !isFilter(name) {
+	if name = strings.ToLower(name); !ok || name != "title" && !p.schema.has(name) {
 		return false
 	}
 	before := p.rest
@@ -216,7 +210,7 @@ func (p *parser) named(word string, not bool) bool {
 		p.add(a, not)
 		return true
 	default:
-		if f, ok := newFilter(name, value, not); ok {
+		if f, ok := p.schema.newFilter(name, value, not); ok {
 			p.items = append(p.items, item{kind: narrows, filter: f})
 			return true
 		}

@@ -26,8 +26,9 @@
 //     excluded term they have no effect. A | must have blanks around it.
 //   - A star at the end of a word with at least two letters or digits makes it a prefix.
 //   - title:word and title:"a phrase" search in titles. Filters has the filters. Their names may be
-//     in upper or lower case, and their values may be quoted. A filter with an invalid value, and
-//     any other name before a colon, is a word.
+//     in upper or lower case, and their values may be quoted. With a Schema, the names of its
+//     fields are filters, too. A filter with an invalid value, and any other name before a colon,
+//     is a word.
 //
 // All functions may be called concurrently.
 package query
@@ -54,6 +55,8 @@ type Query struct {
 	Filters Filters
 	// Cut: the query was over the limits, and its end was cut.
 	Cut bool
+
+	schema Schema
 }
 
 // Group is one or more alternatives: a OR b.
@@ -85,6 +88,9 @@ type Filters struct {
 	// Before is exclusive and After inclusive. Both are the beginning of a day in UTC. The zero
 	// time is no limit.
 	Before, After time.Time
+	// Fields are conditions for fields of the site rules. A page must pass one of the conditions
+	// for each field, and all negated ones.
+	Fields []FieldFilter `json:",omitempty"`
 }
 
 // Empty reports whether the query has no wanted word and no filter.

@@ -6,8 +6,8 @@ import (
 )
 
 // With returns the query with another filter, for links beside an answer: With("site",
-// "docs.example.org"), With("-lang", "de"), With("year", "2024"). A site, language, type, day or
-// year replaces an earlier one. Parts of addresses, and filters with a minus, are added. With
+// "docs.example.org"), With("-lang", "de"), With("year", "2024"). A site, language, type, day, year
+// or field replaces an earlier one. Parts of addresses, and filters with a minus, are added. With
 // returns the query itself if there is no such filter, the value is invalid, or the result would be
 // over the limits.
 func (q Query) With(name, value string) Query {
@@ -20,15 +20,20 @@ func (q Query) With(name, value string) Query {
 		n.Filters.After = time.Date(first.Year(), 1, 1, 0, 0, 0, 0, time.UTC)
 		n.Filters.Before = n.Filters.After.AddDate(1, 0, 0)
 	} else {
-		f, ok := named(name, value)
+		f, ok := q.schema.named(name, value)
 		if !ok {
 			return q
 		}
-		switch f.name {
-		case "before":
+		switch {
+		case f.name == "before":
 			n.Filters.Before = f.day
-		case "after":
+		case f.name == "after":
 			n.Filters.After = f.day
+		case f.field.Name != "":
+			if !f.not {
+				n.Filters.dropFields(f.name, false, "")
+			}
+			n.Filters.add(f)
 		default:
 			if !f.not && f.name != "inurl" {
 				*n.Filters.list(f.name, false) = nil
@@ -56,11 +61,16 @@ func (q Query) Without(name, value string) Query {
 	case plain == "after":
 		n.Filters.After = time.Time{}
 	case !isFilter(plain):
-		return q
+		field, _, ok := q.schema.find(plain)
+		f, valid := q.schema.named(name, value)
+		if !ok || value != "" && !valid {
+			return q
+		}
+		n.Filters.dropFields(field, not, f.field.Text)
 	case value == "":
 		*n.Filters.list(plain, not) = nil
 	default:
-		f, ok := named(name, value)
+		f, ok := q.schema.named(name, value)
 		if !ok {
 			return q
 		}
@@ -77,9 +87,9 @@ func (q Query) Without(name, value string) Query {
 }
 
 // named makes a filter. Its name may begin with a minus.
-func named(name, value string) (filter, bool) {
+func (s Schema) named(name, value string) (filter, bool) {
 	plain, not := strings.CutPrefix(strings.ToLower(name), "-")
-	if !isFilter(plain) {
+	if !s.has(plain) {
 		return filter{}, false
 	}
 	// The value is read as Parse reads it, so that Parse can read the result.
@@ -89,5 +99,5 @@ func named(name, value string) (filter, bool) {
 		}
 		return r
 	}, value), MaxBytes)
-	return newFilter(plain, strings.Join(strings.Fields(value), " "), not)
+	return s.newFilter(plain, strings.Join(strings.Fields(value), " "), not)
 }

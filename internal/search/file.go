@@ -18,7 +18,7 @@ import (
 
 // format identifies everything on which a segment depends: its layout, how text is divided into
 // words, and which parts of a page are indexed. A file of another format is filled again.
-const format = "5"
+const format = "6"
 
 // The buckets of the file.
 var (

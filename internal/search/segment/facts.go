@@ -55,6 +55,8 @@ type Facts struct {
 
 	URL    string
 	Narrow [Narrows]string
+	// Properties are in the order in which they are shown, values of one name after another.
+	Properties []Property
 }
 
 // The values of a page by which answers are filtered and counted.
@@ -130,6 +132,7 @@ func (s *Segment) Facts(i uint32) (f Facts) {
 	for k := range f.Narrow {
 		f.Narrow[k] = s.Value(s.Narrow(i, k))
 	}
+	f.Properties = s.propertiesOf(i)
 	return f
 }
 

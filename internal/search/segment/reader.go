@@ -22,6 +22,7 @@ type Segment struct {
 	targets, targetPages []byte
 	targetCount          uint32
 	led                  []byte
+	properties           []byte
 	sums                 [Fields]uint64
 }
 
@@ -49,8 +50,8 @@ func Open(raw []byte) (*Segment, error) {
 		return nil, fmt.Errorf("%w: its sections do not fit together", errFormat)
 	}
 	s.targetCount = binary.LittleEndian.Uint32(t)
-	s.led = part[secLed]
-	if uint64(len(s.led)) != 4*uint64(s.targetCount) || uint64(len(t)) < 4+16*uint64(s.targetCount) || !fits(part[secWords]) || !fits(part[secKeys]) {
+	s.led, s.properties = part[secLed], part[secProperties]
+	if !fitsProperties(s.properties) || uint64(len(s.led)) != 4*uint64(s.targetCount) || uint64(len(t)) < 4+16*uint64(s.targetCount) || !fits(part[secWords]) || !fits(part[secKeys]) {
 		return nil, fmt.Errorf("%w: its sections do not fit together", errFormat)
 	}
 	s.words, s.keys = readDict(part[secWords]), readDict(part[secKeys])

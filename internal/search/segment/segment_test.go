@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -36,6 +37,9 @@ func randomPages(r *rand.Rand, n int) (all []page) {
 			Listing: uint8(i), Expires: int64(i) * 7, Date: int32(i) - 3, Digest: uint64(i) << 40, Text: 1 << 63, Sim: uint64(i) << 33,
 			Words: [Fields]uint32{1, 2, 3, uint32(i), 5},
 		}}
+		for k := range r.IntN(4) { // some pages have none
+			p.facts.Properties = append(p.facts.Properties, Property{fmt.Sprintf("f%d", k), fmt.Sprintf("v%d", r.IntN(9))})
+		}
 		for f := range Fields {
 			pos := f.Start()
 			for range r.IntN([Fields]int{5, 3, 10, 400, 20}[f]) {
@@ -94,7 +98,7 @@ func compare(t *testing.T, raw []byte, all []page) {
 	linking := map[uint64]map[uint32]bool{}
 	for i, p := range all {
 		i := uint32(i)
-		if got := s.Facts(i); got != p.facts {
+		if got := s.Facts(i); !reflect.DeepEqual(got, p.facts) {
 			t.Fatalf("facts of %d: %+v, want %+v", i, got, p.facts)
 		}
 		if k, ok := s.Find(p.facts.Page); !ok || k != i {
@@ -323,6 +327,27 @@ func TestLongWords(t *testing.T) {
 	raw := build(&b, []page{{facts: Facts{URL: "http://h/"}, words: []placed{{fits, 0}, {long, 1}},
 		links: []textLink{{"http://h/", []string{fits, long}}}}})
 	compare(t, raw, all)
+}
+
+// A page has at most MaxProperties, and a segment has none of the pages of another one.
+func TestProperties(t *testing.T) {
+	var b Builder
+	facts := Facts{URL: "http://h/"}
+	for i := range MaxProperties + 1 {
+		facts.Properties = append(facts.Properties, Property{"f", fmt.Sprint(i)})
+	}
+	b.Page(facts)
+	s, err := Open(b.Finish(func([]byte, uint32, func([]byte)) {}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Facts(0).Properties; !slices.Equal(got, facts.Properties[:MaxProperties]) || s.PropertyNames() != 1 || s.PropertyValues() != MaxProperties {
+		t.Errorf("%d properties, from %v to %v", len(got), got[0], got[len(got)-1])
+	}
+	b.Page(Facts{URL: "http://h/"})
+	if s, err = Open(b.Finish(func([]byte, uint32, func([]byte)) {})); err != nil || s.HasProperties() || len(s.PagesProperties(nil, 0)) > 0 {
+		t.Errorf("a segment has properties of the one before it, %v", err)
+	}
 }
 
 // Bytes that are not a segment are refused; a segment with one changed bit does not pass Check.

@@ -9,7 +9,7 @@ import (
 )
 
 // magic is the beginning of every segment; its last letter is the version.
-const magic = "cseg\x00\x00\x002"
+const magic = "cseg\x00\x00\x003"
 
 // The sections of a segment, in order. Each begins at a multiple of eight.
 const (
@@ -25,6 +25,7 @@ const (
 	secTargets
 	secLed
 	secSums
+	secProperties
 	sections
 )
 
@@ -49,14 +50,18 @@ type writer struct {
 	sums      [Fields]uint64
 	valueText []byte
 	valueEnds []byte
+
+	properties properties
 }
 
 // reset removes everything, but keeps the memory.
 func (w *writer) reset() {
 	clear(w.values)
 	w.facts.reset()
+	w.properties.reset()
 	*w = writer{
-		facts: w.facts, texts: w.texts[:0], numbers: w.numbers[:0], urls: w.urls[:0], words: w.words.reset(), lists: w.lists[:0],
+		properties: w.properties,
+		facts:      w.facts, texts: w.texts[:0], numbers: w.numbers[:0], urls: w.urls[:0], words: w.words.reset(), lists: w.lists[:0],
 		keys: w.keys[:0], keyText: w.keyText[:0], value: w.value[:0], values: w.values, valueText: w.valueText[:0], valueEnds: w.valueEnds[:0],
 	}
 }
@@ -81,6 +86,7 @@ func (w *writer) page(f *Facts) {
 	w.facts.add(f, uint32(len(w.texts)), narrow)
 	w.texts = binary.AppendUvarint(w.texts, uint64(len(f.URL)))
 	w.texts = append(w.texts, f.URL...)
+	w.texts = w.properties.appendPage(w.texts, f.Properties)
 	w.numbers = append(w.numbers, numbered{f.Page, i})
 	w.urls = append(w.urls, numbered{Hash(f.URL), i})
 	for k, n := range f.Words {
@@ -156,7 +162,7 @@ func (w *writer) finish(targets []byte) []byte {
 		sums = binary.LittleEndian.AppendUint64(sums, n)
 	}
 	all := [sections][]byte{
-		secValues: values, secSums: sums,
+		secValues: values, secSums: sums, secProperties: w.properties.section(),
 		secFacts: slices.Concat(w.facts[:]...), secTexts: w.texts, secPages: appendNumbered(w.numbers), secURLs: appendNumbered(w.urls),
 		secWords: w.words.appendTo(nil), secLists: w.lists, secKeys: keys.appendTo(nil), secKeyLists: keyLists, secTargets: targets,
 	}
