@@ -15,7 +15,11 @@ import (
 // ask.ErrIncomplete, and the answer contains what the others found.
 func (c *Crawl) Search(ctx context.Context, r crawl.SearchRequest) (crawl.SearchAnswer, error) {
 	s := &shards{c: c, there: all(c.Spec)}
-	answer, err := search.Run(ctx, r, s)
+	fields, err := c.Fields(ctx)
+	if err != nil {
+		return crawl.SearchAnswer{Hits: []crawl.Hit{}}, err
+	}
+	answer, err := search.Run(ctx, r, fields, s)
 	if len(s.missing) > 0 {
 		answer.Incomplete, answer.Missing, answer.MissingPages = true, s.missing, c.StoredIn(ctx, s.missing)
 	}

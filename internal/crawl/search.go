@@ -9,6 +9,9 @@ type SearchRequest struct {
 	Limit  int    `json:"limit"`            // the maximum number of hits
 	// Explain asks for the signals of each hit.
 	Explain bool `json:"explain,omitempty"`
+	// Sort is the name of a field of the site rules, of type keyword, number, date or boolean: the
+	// lowest value is first. With a "-" before it the highest is. Empty: the best hit is first.
+	Sort string `json:"sort,omitempty"`
 }
 
 // SearchAnswer is the answer of a whole crawl to a SearchRequest.
@@ -24,7 +27,8 @@ type SearchAnswer struct {
 	// Suggestion is a similar query with words that are more frequent in the crawl; it may be
 	// empty.
 	Suggestion string `json:"suggestion,omitempty"`
-	// Facets count the pages that match by "site", "lang", "type" and "year", most first.
+	// Facets count the pages that match by "site", "lang", "type" and "year", and by fields of the
+	// site rules that have few values, most first.
 	Facets map[string][]FacetValue `json:"facets,omitempty"`
 	Behind int64                   `json:"behind"` // page changes not yet indexed
 	// Missing are the shards that did not answer, if Incomplete is set. Their pages are left out.
@@ -58,6 +62,9 @@ type Hit struct {
 	// FetchedAt is when the page was last fetched.
 	FetchedAt time.Time `json:"fetched_at,omitzero"`
 	Size      int64     `json:"size,omitempty"` // bytes of the page, content-decoded
+	// Description and Fields are those that the site rules found; absent where nosnippet.
+	Description string `json:"description,omitempty"`
+	Fields      Fields `json:"fields,omitempty"`
 	// Signals explain the score, if they were asked for.
 	Signals []Signal `json:"signals,omitempty"`
 

@@ -14,6 +14,7 @@ import (
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/query"
 	"github.com/curtsy/curtsy/internal/frontier"
 )
 
@@ -217,6 +218,15 @@ func (d *Directory) Search(ctx context.Context, r crawl.SearchRequest) (a crawl.
 		return err
 	})
 	return a, err
+}
+
+// Fields is Fields of asker.Crawl.
+func (d *Directory) Fields(ctx context.Context) (fields query.Schema, err error) {
+	err = d.Ask(ctx, func(ctx context.Context, c *asker.Crawl) (err error) {
+		fields, err = c.Fields(ctx)
+		return err
+	})
+	return fields, err
 }
 
 // Page is Page of asker.Crawl.

@@ -1,6 +1,8 @@
 package query
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -210,4 +212,45 @@ func (f *Filters) dropFields(name string, not bool, text string) {
 	if len(f.Fields) == 0 {
 		f.Fields = nil
 	}
+}
+
+// Sort is the field by which an answer is sorted.
+type Sort struct {
+	Name string          `json:"name"`
+	Type crawl.FieldType `json:"type"`
+	Down bool            `json:"down,omitempty"` // the highest value is first
+}
+
+// Sort reads the name of a field, with a "-" before it if the highest value is to be first. It
+// returns nil for an empty name. An error says by what an answer can be sorted.
+func (s Schema) Sort(by string) (*Sort, error) {
+	if by == "" {
+		return nil, nil
+	}
+	name, down := strings.CutPrefix(by, "-")
+	if field, t, ok := s.find(name); ok && t != crawl.FieldText {
+		return &Sort{field, t, down}, nil
+	}
+	var names []string
+	for field, t := range s {
+		if _, _, ok := s.find(field); ok && t != crawl.FieldText {
+			names = append(names, field)
+		}
+	}
+	slices.Sort(names)
+	if len(names) == 0 {
+		return nil, fmt.Errorf("%w: the pages have no fields to sort by; site rules (curtsy crawl --sites FILE) define fields", ErrSort)
+	}
+	return nil, fmt.Errorf("%w: sort by %q is not possible; use %s, or -%s for the highest first", ErrSort, beginning(name), strings.Join(names[:min(len(names), 20)], ", "), names[0])
+}
+
+// ErrSort is the error of Schema.Sort.
+var ErrSort = errors.New("wrong order")
+
+// beginning is what a message shows of a name that somebody typed.
+func beginning(name string) string {
+	if len(name) > 40 {
+		name = name[:40]
+	}
+	return strings.ToValidUTF8(name, "")
 }

@@ -93,6 +93,9 @@ type Filters struct {
 	Fields []FieldFilter `json:",omitempty"`
 }
 
+// Schema returns the fields with which the query was read.
+func (q Query) Schema() Schema { return q.schema }
+
 // Empty reports whether the query has no wanted word and no filter.
 func (q Query) Empty() bool { return len(q.Groups) == 0 && q.Filters.count() == 0 }
 

@@ -30,16 +30,21 @@ const (
 // Run answers a request. All decisions are made over all shards: how many pages have a word, how
 // far the query is loosened, and the order of the hits. So the answer does not depend on how pages
 // are distributed over shards. When shards do not answer, the error says so, and the answer has the
-// results of the others. No text causes an error; a query without words and filters finds nothing.
-func Run(ctx context.Context, r crawl.SearchRequest, shards Shards) (answer crawl.SearchAnswer, err error) {
+// results of the others. No text of a query causes an error; a query without words and filters
+// finds nothing. schema has the fields by which the crawl's pages can be filtered and sorted; an
+// error of another r.Sort says what there is.
+func Run(ctx context.Context, r crawl.SearchRequest, schema query.Schema, shards Shards) (answer crawl.SearchAnswer, err error) {
 	answer = crawl.SearchAnswer{Hits: []crawl.Hit{}}
 	if r.Limit <= 0 {
 		r.Limit = defaultLimit
 	}
 	r.Limit = min(r.Limit, MaxHits)
 	r.Offset = min(max(r.Offset, 0), MaxHits-r.Limit)
-	q := query.Parse(r.Query)
+	q := schema.Parse(r.Query)
 	p := planOf(q)
+	if p.Sort, err = schema.Sort(r.Sort); err != nil {
+		return answer, err
+	}
 	terms, partly := shards.Terms(ctx, p)
 	for _, t := range terms {
 		answer.Behind += t.Behind
@@ -79,7 +84,7 @@ func Run(ctx context.Context, r crawl.SearchRequest, shards Shards) (answer craw
 	}
 	answer.Total = total(ranked)
 	answer.Facets = addFacets(ranked)
-	hits, all := put(ranked, p.Need)
+	hits, all := p.put(ranked)
 	if all { // no hit is left out: several addresses of one page count once
 		answer.Total = int64(len(hits))
 	}
@@ -138,7 +143,7 @@ func (p *Plan) enough(ranked []Ranked) int {
 
 // put merges the results of the shards into one list, best first, each page once. all reports
 // whether these are all pages that match.
-func put(ranked []Ranked, need int) (hits []crawl.Hit, all bool) {
+func (p *Plan) put(ranked []Ranked) (hits []crawl.Hit, all bool) {
 	var first []float64
 	var found []Ranking
 	count := int64(0)
@@ -151,27 +156,38 @@ func put(ranked []Ranked, need int) (hits []crawl.Hit, all bool) {
 	// ranked higher because they had fewer competitors.
 	slices.SortFunc(first, func(a, b float64) int { return cmp.Compare(b, a) })
 	least := 0.0
-	if len(first) > maxCandidates {
+	if len(first) > maxCandidates && p.Sort == nil {
 		least = first[maxCandidates-1]
 	}
-	for _, h := range found {
-		if h.First >= least && h.Level >= need {
+	rankings := make(map[string]*Ranking, len(found))
+	for i := range found {
+		if h := &found[i]; h.First >= least && h.Level >= p.Need {
+			rankings[h.URL] = h
 			h.Hit.Text, h.Hit.Sim, h.Hit.Near, h.Hit.NearAt, h.Hit.Level = h.Text, h.Sim, h.Near, h.NearAt, h.Level
 			hits = append(hits, h.Hit)
 		}
 	}
+	all = int64(len(hits)) >= count
+	if p.Sort != nil {
+		p.sortHits(hits, rankings)
+		// The hit that is shown for several may have another key than the first of them.
+		hits = collapse(hits)
+		p.sortHits(hits, rankings)
+		return hits, all
+	}
 	slices.SortFunc(hits, func(a, b crawl.Hit) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(len(a.URL), len(b.URL)), cmp.Compare(a.URL, b.URL))
 	})
-	all = int64(len(hits)) >= count
 	return collapse(hits), all
 }
 
 // addFacets adds up the counts of the shards.
 func addFacets(ranked []Ranked) map[string][]crawl.FacetValue {
 	sums := map[string]Facet{}
+	many := map[string]bool{} // fields with too many values
 	for _, r := range ranked {
 		for name, f := range r.Facets {
+			many[name] = many[name] || len(f) == 0
 			if sums[name] == nil {
 				sums[name] = Facet{}
 			}
@@ -182,6 +198,9 @@ func addFacets(ranked []Ranked) map[string][]crawl.FacetValue {
 	}
 	out := map[string][]crawl.FacetValue{}
 	for name, f := range sums {
+		if many[name] || len(f) > fewValues && !slices.Contains(facetNames[:], name) && name != facetYear {
+			continue
+		}
 		for v, n := range f {
 			out[name] = append(out[name], crawl.FacetValue{Value: v, Count: n})
 		}

@@ -19,11 +19,15 @@ type facets struct {
 	p      *part
 	counts [segment.Narrows][]int64
 	days   map[int32]int64
+	names  []string // of the fields that are counted
+	fields *fieldCounts
 	day    int32 // of the page counted last, and how often it occurred in a row
 	inARow int64
 }
 
-func newFacets(out map[string]Facet) *facets { return &facets{out: out, days: map[int32]int64{}} }
+func newFacets(out map[string]Facet, fields []string) *facets {
+	return &facets{out: out, days: map[int32]int64{}, names: fields}
+}
 
 // part says that the following pages are in another part.
 func (f *facets) part(p *part) {
@@ -32,6 +36,7 @@ func (f *facets) part(p *part) {
 	for k := range f.counts {
 		f.counts[k] = make([]int64, p.Values())
 	}
+	f.fields = newFieldCounts(p, f.names)
 }
 
 // count counts page i of a part. All pages of one part follow one another.
@@ -42,6 +47,7 @@ func (f *facets) count(p *part, i uint32) {
 	for k := range f.counts {
 		f.counts[k][f.p.Narrow(i, k)]++
 	}
+	f.fields.count(i)
 	if d := f.p.Date(i); d == f.day {
 		f.inARow++
 	} else {
@@ -67,6 +73,7 @@ func (f *facets) flush() {
 			}
 		}
 	}
+	f.fields.flush(f.add)
 }
 
 func (f *facets) add(name, value string, n int64) {
@@ -84,5 +91,10 @@ func (f *facets) done() {
 	f.endRow()
 	for d, n := range f.days {
 		f.add(facetYear, strconv.Itoa(time.Unix(int64(d)*24*3600, 0).UTC().Year()), n)
+	}
+	for _, name := range f.names {
+		if len(f.out[name]) > fewValues {
+			f.out[name] = Facet{}
+		}
 	}
 }

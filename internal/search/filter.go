@@ -20,7 +20,9 @@ type filter struct {
 	hosts, langs, types []uint8
 	byURL               bool // addresses must be compared
 	before, after       int32
-	hide                []uint8 // by the number of a host; nil: none is hidden
+	fields              []*fieldCheck
+	values              []uint32 // buffer of a page's values
+	hide                []uint8  // by the number of a host; nil: none is hidden
 	hidden              func(url string) bool
 }
 
@@ -84,6 +86,7 @@ func newFilter(p *part, f *query.Filters, now time.Time) *filter {
 	x.hosts = pick(hostsOf(f.Sites, true), hostsOf(f.NotSites, false), isSite)
 	x.langs = pick(f.Langs, f.NotLangs, func(v, want string) bool { return v == want })
 	x.types = pick(f.Types, f.NotTypes, isType)
+	x.fields = fieldChecks(p, f.Fields)
 	return x
 }
 
@@ -138,6 +141,14 @@ func (x *filter) pass(i uint32) bool {
 		d := p.Date(i)
 		if d == 0 || x.before != 0 && d >= x.before || x.after != 0 && d < x.after {
 			return false
+		}
+	}
+	if len(x.fields) > 0 {
+		x.values = p.PagesProperties(x.values[:0], i)
+		for _, c := range x.fields {
+			if !c.pass(x.values) {
+				return false
+			}
 		}
 	}
 	return !x.byURL || x.url(string(p.URL(i)))

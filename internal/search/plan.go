@@ -24,6 +24,10 @@ type Plan struct {
 	// good enough, and the rest of a long page need not be read. A page that is not in Near is read
 	// until all are found.
 	Near map[string]int `json:"near,omitempty"`
+	// Facets are the fields of site rules by which the pages that match are counted.
+	Facets []string `json:"facets,omitempty"`
+	// Sort is the field by which the hits are sorted. Nil: they are sorted by their score.
+	Sort *query.Sort `json:"sort,omitempty"`
 	// NearAt contains which word of the main text that is, if it is not the first.
 	NearAt map[string]int `json:"nearAt,omitempty"`
 }
@@ -77,7 +81,7 @@ const (
 
 // planOf makes the plan of a query.
 func planOf(q query.Query) *Plan {
-	p := &Plan{Filters: q.Filters}
+	p := &Plan{Filters: q.Filters, Facets: facetFields(q.Schema())}
 	var z analysis.Tokenizer
 	for _, g := range q.Groups {
 		if c := clause(&z, g.Any); len(c.Any) > 0 {

@@ -59,9 +59,12 @@ type Ranking struct {
 	Near  int     `json:"near,omitempty"` // see Plan.Near
 	// See Plan.NearAt.
 	NearAt int `json:"nearAt,omitempty"`
+	// Key is what the hit is sorted by; nil unless the plan sorts by a field.
+	Key *sortKey `json:"key,omitempty"`
 }
 
-// Facet counts pages by the values of one kind.
+// Facet counts pages by the values of one kind. One of a field that is empty means that the pages
+// have too many different values.
 type Facet map[string]int64
 
 // Rank finds a shard's best pages for a complete plan, n of them and some more. It fails only when
@@ -80,7 +83,11 @@ func (x *Index) Rank(ctx context.Context, p *Plan, n int, explain bool) (r Ranke
 		}
 		best := s.first(x, &r)
 		x.second(s, best, explain)
-		slices.SortFunc(best, compareCandidates)
+		if p.Sort == nil {
+			slices.SortFunc(best, compareCandidates)
+		} else {
+			best = p.sortBest(best)
+		}
 		if r.Hits, err = x.still(s, best, n+spare); err != nil {
 			return err
 		}
@@ -104,6 +111,7 @@ type candidate struct {
 	at      [][]occurrence // by clause, in order of position
 	score   float64
 	signals []crawl.Signal
+	key     sortKey // of a plan that sorts by a field
 }
 
 func compareCandidates(a, b *candidate) int {
@@ -116,12 +124,17 @@ func compareCandidates(a, b *candidate) int {
 // first counts the pages that match and returns the best of them.
 func (s *scorer) first(x *Index, r *Ranked) (best []*candidate) {
 	heavy, all, total := s.plan.heavyBits(), s.plan.heavy(), s.plan.total()
-	facets := newFacets(r.Facets)
+	facets := newFacets(r.Facets, s.plan.Facets)
 	var least float64
+	keys := sorter{by: s.plan.Sort}
+	cut, most := cut, maxCandidates
+	if s.plan.Sort != nil {
+		cut, most = func(all []*candidate) ([]*candidate, float64) { return s.plan.sortBest(all), -1 }, maxSorted
+	}
 	// Most pages have one word of several. They are not counted, and are far from the best.
 	skip := func(page uint32) bool {
 		n := level(s.have[page], heavy)
-		return n < s.plan.Need && n <= r.Most && len(best) >= maxCandidates && s.points(page, total)+tieBreak < least
+		return n < s.plan.Need && n <= r.Most && len(best) >= most && s.points(page, total)+tieBreak < least
 	}
 	for p, page := range s.passing(x, skip) {
 		i := page - p.base
@@ -138,14 +151,18 @@ func (s *scorer) first(x *Index, r *Ranked) (best []*candidate) {
 		if len(s.plan.Clauses) == 0 {
 			score = 1 / float64(1+len(p.URL(i)))
 		}
-		if len(best) >= 4*maxCandidates {
+		if len(best) >= 4*most {
 			best, least = cut(best)
 		}
-		if len(best) >= maxCandidates && score+tieBreak < least {
+		if len(best) >= most && score+tieBreak < least {
 			continue
 		}
 		score += tieBreak * float64(segment.Hash(string(p.URL(i)))>>11) / (1 << 53)
-		best = append(best, &candidate{part: p, page: i, first: score, have: s.have[page], level: n})
+		c := &candidate{part: p, page: i, first: score, have: s.have[page], level: n}
+		if s.plan.Sort != nil {
+			c.key = keys.key(p, i)
+		}
+		best = append(best, c)
 	}
 	facets.done()
 	best, _ = cut(best)
@@ -171,7 +188,7 @@ func (s *scorer) less(x *Index, r *Ranked) {
 			continue
 		}
 		m := Matching{Need: need, Facets: map[string]Facet{}}
-		facets := newFacets(m.Facets)
+		facets := newFacets(m.Facets, s.plan.Facets)
 		for p, page := range s.passing(x, func(page uint32) bool { return level(s.have[page], heavy) < need }) {
 			m.Count++
 			facets.count(p, page-p.base)
@@ -337,6 +354,9 @@ func (x *Index) still(s *scorer, best []*candidate, n int) (hits []Ranking, err 
 		}
 		r := Ranking{Hit: h, First: c.first, Text: f.Text, Sim: f.Sim, Level: c.level}
 		r.Near, r.NearAt = s.nearby(c)
+		if s.plan.Sort != nil {
+			r.Key = &c.key
+		}
 		hits = append(hits, r)
 	}
 	return hits, nil

@@ -77,7 +77,8 @@ func (r *reader) take(p *pages.Page, t *pagetext.Reading, lang string) {
 	f := segment.Facts{
 		Page: p.ID, URL: string(p.URL),
 		Listing: uint8(t.LinkShare * 255), Digest: binary.BigEndian.Uint64(p.SHA256[:]),
-		Narrow: [segment.Narrows]string{string(p.URL.Host()), lang, p.ContentType},
+		Narrow:     [segment.Narrows]string{string(p.URL.Host()), lang, p.ContentType},
+		Properties: propertiesOf(p),
 	}
 	if !p.UnavailableAfter.IsZero() {
 		f.Expires = p.UnavailableAfter.UnixMilli()
@@ -103,6 +104,10 @@ func (r *reader) take(p *pages.Page, t *pagetext.Reading, lang string) {
 			w.add(t.Body[s.From:s.To])
 			w.pos += headGap
 		}
+	}
+	for _, text := range fieldTexts(p) {
+		w.add(text)
+		w.pos += headGap
 	}
 	f.Words[segment.Heads] = w.count()
 	w.begin(segment.Body)

@@ -141,7 +141,7 @@ func respelled(q query.Query, typed string, swaps []string) string {
 	out.WriteString(typed)
 	same := q.String()
 	excludes := slices.ContainsFunc(q.Not, func(a query.Atom) bool { return !a.Option() })
-	if s := strings.Join(strings.Fields(out.String()), " "); !excludes && query.Parse(s).String() == same {
+	if s := strings.Join(strings.Fields(out.String()), " "); !excludes && q.Schema().Parse(s).String() == same {
 		return s
 	}
 	return same

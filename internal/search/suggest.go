@@ -50,7 +50,7 @@ func (p *Plan) suggest(ctx context.Context, q query.Query, typed string, had int
 		return partly
 	}
 	text := respelled(q, typed, swaps)
-	other := planOf(query.Parse(text))
+	other := planOf(q.Schema().Parse(text))
 	terms, err := shards.Terms(ctx, other)
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/query"
 	"github.com/curtsy/curtsy/internal/web"
 	"github.com/curtsy/curtsy/internal/web/mcp"
 	"github.com/curtsy/curtsy/internal/web/search"
@@ -130,6 +131,14 @@ func (s searches) Search(ctx context.Context, r crawl.SearchRequest) (a crawl.Se
 		return err
 	})
 	return a, err
+}
+
+func (s searches) Fields(ctx context.Context) (fields query.Schema, err error) {
+	err = s.ask(ctx, func(ctx context.Context, c *asker.Crawl) (err error) {
+		fields, err = c.Fields(ctx)
+		return err
+	})
+	return fields, err
 }
 
 func (s searches) Page(ctx context.Context, url, content string) (rec crawl.PageRecord, found bool, err error) {

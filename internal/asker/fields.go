@@ -1,0 +1,59 @@
+package asker
+
+import (
+	"context"
+	"sync"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/query"
+	"github.com/curtsy/curtsy/internal/service"
+	"github.com/curtsy/curtsy/internal/siterules"
+)
+
+// rulesRead are the site rules that were read last. Reading them again for each search would take
+// longer than the search.
+type rulesRead struct {
+	mu    sync.Mutex
+	hash  uint64
+	rules *siterules.Rules
+}
+
+// Rules returns the site rules of the crawl as they are now, nil if it has none. Rules that this
+// version cannot read count as none.
+func (c *Crawl) Rules(ctx context.Context) (*siterules.Rules, error) {
+	spec := &c.Spec
+	if !c.Stopped() {
+		now, err := service.ReadSpec(ctx, c.Bucket)
+		if err != nil {
+			return nil, err
+		}
+		spec = &now
+	}
+	return c.rules.of(spec), nil
+}
+
+func (r *rulesRead) of(spec *crawl.Spec) *siterules.Rules {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if hash := spec.SitesHash(); hash != r.hash {
+		r.hash = hash
+		r.rules = nil
+		if rules, err := siterules.Parse("", spec.Sites); err == nil {
+			r.rules = rules
+		}
+	}
+	return r.rules
+}
+
+// Fields returns the fields of the site rules, by which searches can filter and sort.
+func (c *Crawl) Fields(ctx context.Context) (query.Schema, error) {
+	rules, err := c.Rules(ctx)
+	if err != nil {
+		return nil, err
+	}
+	schema := query.Schema{}
+	for _, f := range rules.Schema() {
+		schema[f.Name] = f.Type
+	}
+	return schema, nil
+}

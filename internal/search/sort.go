@@ -1,0 +1,98 @@
+package search
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/query"
+)
+
+// An answer that is sorted by a field has the pages with the lowest values first, or those with the
+// highest. Pages with equal values follow one another as in the first stage, and pages without the
+// field are last. All of this is the same on any number of shards, so that pages of the answer
+// follow one another without gaps.
+
+// maxSorted is how many pages of a shard are sorted by a field: as many as can be shown, and some
+// more because some may prove to be the same page as others.
+const maxSorted = MaxHits + spare
+
+// sortKey is what a page is sorted by.
+type sortKey struct {
+	Has    bool    `json:"has,omitempty"` // the page has the field
+	Number float64 `json:"number,omitempty"`
+	Text   string  `json:"text,omitempty"` // of types without an order of numbers
+}
+
+// compareKeys orders two pages.
+func compareKeys(s *query.Sort, a, b sortKey) int {
+	if a.Has != b.Has {
+		if a.Has {
+			return -1
+		}
+		return 1
+	}
+	c := cmp.Or(cmp.Compare(a.Number, b.Number), cmp.Compare(a.Text, b.Text))
+	if s.Down {
+		return -c
+	}
+	return c
+}
+
+// sorter makes the keys of the pages of one part after another.
+type sorter struct {
+	by   *query.Sort
+	p    *part
+	name uint32
+	some bool
+	buf  []uint32
+}
+
+// key is the key of page i of a part. If it has several values, the one that comes first counts.
+func (s *sorter) key(p *part, i uint32) (key sortKey) {
+	if p != s.p {
+		s.p = p
+		s.name, s.some = nameIn(p, s.by.Name)
+	}
+	if !s.some {
+		return key
+	}
+	s.buf = p.PagesProperties(s.buf[:0], i)
+	for _, n := range s.buf {
+		if p.NameOfProperty(n) != s.name {
+			continue
+		}
+		text := p.TextOfProperty(n)
+		k := sortKey{Has: true}
+		if s.by.Type == crawl.FieldNumber || s.by.Type == crawl.FieldDate {
+			k.Number, k.Has = query.FieldNumber(s.by.Type, text)
+		} else {
+			k.Text = query.Fold(text)
+		}
+		if compareKeys(s.by, k, key) < 0 {
+			key = k
+		}
+	}
+	return key
+}
+
+// sortBest sorts candidates by the plan's field, those that match first, and keeps as many as can
+// be shown.
+func (p *Plan) sortBest(all []*candidate) []*candidate {
+	match := func(c *candidate) int { return min(c.level, p.Need) }
+	slices.SortFunc(all, func(a, b *candidate) int {
+		return cmp.Or(cmp.Compare(match(b), match(a)), compareKeys(p.Sort, a.key, b.key), cmp.Compare(b.first, a.first),
+			bytes.Compare(a.part.URL(a.page), b.part.URL(b.page)))
+	})
+	all = few(all)
+	return all[:min(len(all), maxSorted)]
+}
+
+// sortHits sorts the hits of all shards by the plan's field. keys and first are by address.
+func (p *Plan) sortHits(hits []crawl.Hit, rankings map[string]*Ranking) {
+	first := func(h *crawl.Hit) float64 { return rankings[h.URL].First }
+	slices.SortFunc(hits, func(a, b crawl.Hit) int {
+		return cmp.Or(compareKeys(p.Sort, *rankings[a.URL].Key, *rankings[b.URL].Key), cmp.Compare(first(&b), first(&a)), cmp.Compare(a.URL, b.URL))
+	})
+}
