@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/klauspost/compress/s2"
 
@@ -78,6 +79,28 @@ func (p *Page) listed() bool { return p.ID != 0 && p.Deleted == "" && p.AliasOf 
 // SnippetAllowed reports whether an excerpt of the page may be shown.
 func (p *Page) SnippetAllowed() bool { return p.Directives&crawl.NoSnippet == 0 }
 
+// RuledExcerpt returns what site rules made of the page, as far as the page allows to quote it: all
+// of it is an excerpt, because nobody knows which values come from the page's text. With
+// max-snippet, a longer description is cut, and a field with a longer value is left out.
+func (p *Page) RuledExcerpt() (description string, fields crawl.Fields) {
+	if p.Ruled == nil || !p.SnippetAllowed() {
+		return "", nil
+	}
+	if p.MaxSnippet <= 0 {
+		return p.Ruled.Description, p.Ruled.Fields
+	}
+	description = p.Ruled.Description
+	if utf8.RuneCountInString(description) > p.MaxSnippet {
+		description = string([]rune(description)[:p.MaxSnippet])
+	}
+	for _, f := range p.Ruled.Fields {
+		if !slices.ContainsFunc(f.Values, func(v string) bool { return utf8.RuneCountInString(v) > p.MaxSnippet }) {
+			fields = append(fields, f)
+		}
+	}
+	return description, fields
+}
+
 // Expired reports whether the page requests not to be available any more at t.
 func (p *Page) Expired(t time.Time) bool {
 	return !p.UnavailableAfter.IsZero() && !t.Before(p.UnavailableAfter)
@@ -90,9 +113,7 @@ func (p *Page) Info() crawl.PageInfo {
 		Size: p.Size, SHA256: hex.EncodeToString(p.SHA256[:]), SnippetAllowed: p.SnippetAllowed(), MaxSnippet: p.MaxSnippet, Depth: p.Depth,
 		Truncated: p.Truncated, Canonical: string(p.Canonical), AliasOf: string(p.AliasOf), Usage: crawl.UsageOf(p.Usage), Vary: p.Vary,
 	}
-	if p.Ruled != nil {
-		info.Description, info.Fields = p.Ruled.Description, p.Ruled.Fields
-	}
+	info.Description, info.Fields = p.RuledExcerpt()
 	for _, u := range p.Aliases {
 		info.Aliases = append(info.Aliases, string(u))
 	}

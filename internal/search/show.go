@@ -58,9 +58,7 @@ func (x *Index) show(r *snipper, p *Plan, u canon.URL) (h crawl.Hit, ok bool, er
 			h.Also = append(h.Also, string(a))
 		}
 	}
-	if page.SnippetAllowed() && page.Ruled != nil {
-		h.Description, h.Fields = page.Ruled.Description, page.Ruled.Fields
-	}
+	h.Description, h.Fields = page.RuledExcerpt()
 	if page.SnippetAllowed() {
 		var s string
 		var marks [][2]int

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/query"
 	"github.com/curtsy/curtsy/internal/web"
 )
 
@@ -18,6 +19,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // fake is a crawl with the answers of a test.
 type fake struct {
 	search   func(context.Context, crawl.SearchRequest) (crawl.SearchAnswer, error)
+	fields   query.Schema
 	page     func(url string) (crawl.PageRecord, bool, error)
 	explain  func(url string) (crawl.Explanation, error)
 	datasets func(each func(crawl.DatasetInfo) error) error
@@ -27,6 +29,8 @@ type fake struct {
 func (f *fake) Search(ctx context.Context, r crawl.SearchRequest) (crawl.SearchAnswer, error) {
 	return f.search(ctx, r)
 }
+
+func (f *fake) Fields(context.Context) (query.Schema, error) { return f.fields, nil }
 
 func (f *fake) Page(_ context.Context, url, content string) (crawl.PageRecord, bool, error) {
 	if content != "text" {

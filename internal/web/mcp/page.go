@@ -45,6 +45,8 @@ type pageOut struct {
 	Canonical   string   `json:"canonical,omitempty"`
 	AliasOf     string   `json:"alias_of,omitempty"`
 	Aliases     []string `json:"aliases,omitempty"`
+	Description string   `json:"description,omitempty"` // that site rules found, as the fields
+	Fields      fields   `json:"fields,omitempty"`
 	Usage       uses     `json:"usage,omitempty"`
 	Sources     []string `json:"usage_sources,omitempty"` // the statements from which usage comes
 }
@@ -116,6 +118,7 @@ func (s *Server) page(ctx context.Context, in pageIn) (*pageOut, error) {
 		}
 		return out, nil
 	}
+	out.Description, out.Fields = line(rec.Description, maxSnippet), fieldsOf(rec.Fields)
 	text := lines(rec.Text)
 	if most := rec.MaxSnippet; most > 0 { // in all, however often it is asked for
 		beginning, all, _ := part(text, 0, most)
@@ -149,6 +152,8 @@ func (o *pageOut) text() string {
 	fact("fetched", o.FetchedAt)
 	fact("type", o.ContentType)
 	fact("language", o.Lang)
+	fact("description", o.Description)
+	fact("fields", o.Fields.words())
 	fact("usage", o.Usage.words())
 	for _, s := range o.Sources {
 		fact("usage by", s)

@@ -10,6 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/query"
 	"github.com/curtsy/curtsy/internal/web"
 )
 
@@ -17,6 +18,7 @@ import (
 // shards comes with an ask.ErrIncomplete. Its methods are called from many goroutines.
 type Crawl interface {
 	Search(ctx context.Context, r crawl.SearchRequest) (crawl.SearchAnswer, error)
+	Fields(ctx context.Context) (query.Schema, error)
 	Page(ctx context.Context, url, content string) (rec crawl.PageRecord, found bool, err error)
 	Explain(ctx context.Context, url string) (crawl.Explanation, error)
 	Datasets(ctx context.Context, each func(crawl.DatasetInfo) error) error

@@ -37,9 +37,9 @@ type Links struct {
 const incompleteHeader = "Curtsy-Incomplete"
 
 // answer asks the crawl for a search result; path is where its links lead.
-func (w *Web) answer(ctx context.Context, p params, path string) (a Answer, bad *web.Problem) {
+func (w *Web) answer(ctx context.Context, p params, fields query.Schema, path string) (a Answer, bad *web.Problem) {
 	a = Answer{Query: p.Q, Page: p.Page, PerPage: p.Per, Links: Links{Self: p.link(path)}}
-	switch q := query.Parse(p.Q); {
+	switch q := fields.Parse(p.Q); {
 	case q.Empty() && len(q.Not) == 0:
 		return a, wrong("q", "q has no words in it; give search words, for example vacuum -full")
 	case q.Empty():
@@ -48,7 +48,7 @@ func (w *Web) answer(ctx context.Context, p params, path string) (a Answer, bad 
 	offset := (p.Page - 1) * p.Per
 	began := time.Now()
 	err := w.semaphore.Do(ctx, func(ctx context.Context) (err error) {
-		a.SearchAnswer, err = w.o.Crawl.Search(ctx, crawl.SearchRequest{Query: a.Query, Offset: offset, Limit: p.Per, Explain: p.Explain})
+		a.SearchAnswer, err = w.o.Crawl.Search(ctx, crawl.SearchRequest{Query: a.Query, Offset: offset, Limit: p.Per, Explain: p.Explain, Sort: p.Sort})
 		return err
 	})
 	w.o.Metrics.searched(began, err, ctx.Err() != nil)
@@ -87,9 +87,28 @@ func numbers(all []int) string {
 	return strings.Join(s, ",")
 }
 
+// fields are those of the crawl's site rules, for one search.
+func (w *Web) fields(ctx context.Context, question string) (fields query.Schema, bad *web.Problem) {
+	began := time.Now()
+	err := w.semaphore.Do(ctx, func(ctx context.Context) (err error) {
+		fields, err = w.o.Crawl.Fields(ctx)
+		return err
+	})
+	if err != nil {
+		w.o.Metrics.searched(began, err, ctx.Err() != nil)
+		return nil, w.failed(ctx, question, err)
+	}
+	return fields, nil
+}
+
 // search answers /api/v1/search.
 func (w *Web) search(rw http.ResponseWriter, r *http.Request) {
-	p, bad := parse(r.URL.RawQuery, true)
+	fields, bad := w.fields(r.Context(), r.URL.RawQuery)
+	if bad != nil {
+		web.SendProblem(rw, bad)
+		return
+	}
+	p, bad := parse(r.URL.RawQuery, true, fields)
 	if bad == nil && p.Q == "" {
 		bad = wrong("q", "give search words, for example %s?q=words", r.URL.Path)
 	}
@@ -97,7 +116,7 @@ func (w *Web) search(rw http.ResponseWriter, r *http.Request) {
 		web.SendProblem(rw, bad)
 		return
 	}
-	a, bad := w.answer(r.Context(), p, r.URL.Path)
+	a, bad := w.answer(r.Context(), p, fields, r.URL.Path)
 	if bad != nil {
 		web.SendProblem(rw, bad)
 		return

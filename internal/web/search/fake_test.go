@@ -11,12 +11,14 @@ import (
 	"testing"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/query"
 )
 
 // fake is a crawl with the answers of a test. It records the questions.
 type fake struct {
 	answer func(context.Context, crawl.SearchRequest) (crawl.SearchAnswer, error)
 	page   func(url, content string) (crawl.PageRecord, bool, error)
+	fields query.Schema
 
 	mu    sync.Mutex
 	asked []crawl.SearchRequest
@@ -28,6 +30,8 @@ func (f *fake) Search(ctx context.Context, r crawl.SearchRequest) (crawl.SearchA
 	f.mu.Unlock()
 	return f.answer(ctx, r)
 }
+
+func (f *fake) Fields(context.Context) (query.Schema, error) { return f.fields, nil }
 
 // times is how often it was searched.
 func (f *fake) times() int {

@@ -49,11 +49,19 @@ var howToAsk, moreToAsk = func() (rows []example, more []string) {
 
 // html answers /search.
 func (w *Web) html(rw http.ResponseWriter, r *http.Request) {
-	p, bad := parse(r.URL.RawQuery, false)
-	v := view{Name: w.o.Name, Home: w.o.Home, Bar: w.o.Bar, MaxQuery: maxQuery, Params: p, HowToAsk: howToAsk, MoreToAsk: moreToAsk}
+	var fields query.Schema
+	var silent *web.Problem
+	if r.URL.RawQuery != "" {
+		fields, silent = w.fields(r.Context(), r.URL.RawQuery)
+	}
+	p, bad := parse(r.URL.RawQuery, false, fields)
+	if silent != nil {
+		bad = silent
+	}
+	v := view{fields: fields, Name: w.o.Name, Home: w.o.Home, Bar: w.o.Bar, MaxQuery: maxQuery, Params: p, HowToAsk: howToAsk, MoreToAsk: moreToAsk}
 	if bad == nil && p.Q != "" {
 		var a Answer
-		if a, bad = w.answer(r.Context(), p, "/search"); bad == nil {
+		if a, bad = w.answer(r.Context(), p, fields, "/search"); bad == nil {
 			v.show(&a)
 			a.head(rw.Header())
 		}

@@ -53,7 +53,7 @@ func TestOpenSearch(t *testing.T) {
 	}
 	// A browser that knows no page leaves the parameter empty; that request is answered too.
 	w = New(Options{Crawl: &fake{}})
-	if p, bad := parse("q=a%20b&page=&per=", true); bad != nil || p.Q != "a b" || p.Page != 1 || p.Per != 10 {
+	if p, bad := parse("q=a%20b&page=&per=", true, nil); bad != nil || p.Q != "a b" || p.Page != 1 || p.Per != 10 {
 		t.Errorf("%+v %+v", p, bad)
 	}
 	if code, _, body := get(t, w, "/search"); code != 200 || !strings.Contains(body, `rel="search" type="application/opensearchdescription+xml" href="/opensearch.xml"`) {

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/query"
 	"github.com/curtsy/curtsy/internal/web"
 	"github.com/curtsy/curtsy/internal/webtext"
@@ -33,30 +35,33 @@ type params struct {
 	Page    int    // from 1
 	Per     int
 	Explain bool
+	Sort    string // a field, with "-" for the highest value first; "": best first
 }
 
 // knownParams are the names of all of them.
-var knownParams = append([]string{"q", "page", "per", "explain"}, filters...)
+var knownParams = append([]string{"q", "page", "per", "explain", "sort"}, filters...)
 
 // parse reads parameters. An empty one counts as not given. With strict, an unknown one is a
-// problem, because the author of a program wants to know.
-func parse(raw string, strict bool) (p params, bad *web.Problem) {
+// problem, because the author of a program wants to know. The names of fields are parameters, too,
+// unless another parameter has that name.
+func parse(raw string, strict bool, fields query.Schema) (p params, bad *web.Problem) {
 	p = params{Page: 1, Per: perUsual}
 	all, err := url.ParseQuery(raw)
 	if err != nil {
 		return p, wrong("", "the parameters are not valid: write them as q=words&page=2, with %%26 for an & in a value")
 	}
+	known := slices.Concat(knownParams, fieldParams(fields))
 	for name := range all {
-		if strict && !slices.Contains(knownParams, name) {
-			return p, wrong(shown(name), "there is no parameter %q; there are %s", shown(name), strings.Join(knownParams, ", "))
+		if strict && !slices.Contains(known, name) {
+			return p, wrong(shown(name), "there is no parameter %q; there are %s", shown(name), strings.Join(known, ", "))
 		}
 	}
-	for _, name := range knownParams {
+	for _, name := range known {
 		switch values := all[name]; {
 		case len(values) > 1:
 			return p, wrong(name, "%s is given %d times: give it once", name, len(values))
 		case len(values) == 1 && values[0] != "":
-			if bad := p.set(name, values[0]); bad != nil {
+			if bad := p.set(name, values[0], fields); bad != nil {
 				return p, bad
 			}
 		}
@@ -67,8 +72,19 @@ func parse(raw string, strict bool) (p params, bad *web.Problem) {
 	return p, nil
 }
 
+// fieldParams are the parameters that filter by fields.
+func fieldParams(fields query.Schema) (names []string) {
+	for name := range fields {
+		if !slices.Contains(knownParams, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // set reads one parameter.
-func (p *params) set(name, value string) *web.Problem {
+func (p *params) set(name, value string, fields query.Schema) *web.Problem {
 	switch {
 	case name == "q":
 		if len(value) > maxQuery {
@@ -101,8 +117,14 @@ func (p *params) set(name, value string) *web.Problem {
 		}
 		p.Explain = yes
 		return nil
+	case name == "sort":
+		if _, err := fields.Sort(value); err != nil {
+			return wrong("sort", "%v", err)
+		}
+		p.Sort = value
+		return nil
 	}
-	return p.narrow(name, value)
+	return p.narrow(name, value, fields)
 }
 
 // examples are values of filters that work.
@@ -110,16 +132,22 @@ var examples = map[string]string{
 	"site": "docs.example.org", "lang": "de", "type": "text/plain or pdf", "after": "2024-05-31, 2024-05 or 2024", "before": "2024-05-31, 2024-05 or 2024",
 }
 
+// fieldExamples are values of fields that work, by type.
+var fieldExamples = map[crawl.FieldType]string{
+	crawl.FieldText: "two words", crawl.FieldKeyword: "one value", crawl.FieldNumber: "16, >=15 or 14..16",
+	crawl.FieldDate: "2024, 2024-05-31, >=2024-05 or 2023..2024", crawl.FieldBoolean: "true or false",
+}
+
 // narrow adds a filter to the query, and replaces one with the same name.
-func (p *params) narrow(name, value string) *web.Problem {
+func (p *params) narrow(name, value string, fields query.Schema) *web.Problem {
 	if len(value) > maxFilter {
 		return wrong(name, "%s has %d bytes; use at most %d", name, len(value), maxFilter)
 	}
-	word := query.Parse("").With(name, value).String()
+	word := fields.Parse("").With(name, value).String()
 	if word == "" || strings.ContainsAny(value, "\x00\"") {
-		return wrong(name, "%s is %q; use for example %s", name, shown(value), examples[name])
+		return wrong(name, "%s is %q; use for example %s", name, shown(value), cmp.Or(examples[name], fieldExamples[fields[name]]))
 	}
-	q := query.Parse(p.Q).With(name, value).String()
+	q := fields.Parse(p.Q).With(name, value).String()
 	if !strings.Contains(" "+q+" ", " "+word+" ") {
 		return wrong("q", "q is too long to be narrowed by %s as well", name)
 	}
@@ -155,6 +183,7 @@ func (p params) link(path string) string {
 	if p.Explain {
 		add("explain", "1")
 	}
+	add("sort", p.Sort)
 	if b.Len() == 0 {
 		return path
 	}

@@ -11,13 +11,13 @@ func FuzzParams(f *testing.F) {
 	f.Add("q=two+words&page=2&per=20&explain=1&site=example.org&lang=de&after=2024")
 	f.Add("q=%22a+b%22+-c&type=text%2Fhtml&before=2024-05")
 	f.Fuzz(func(t *testing.T, raw string) {
-		p, bad := parse(raw, true)
+		p, bad := parse(raw, true, nil)
 		if bad != nil {
 			return
 		}
 		link := p.link("/search")
 		_, query, _ := strings.Cut(link, "?")
-		again, bad := parse(query, true)
+		again, bad := parse(query, true, nil)
 		if bad != nil || again != p {
 			t.Errorf("%q is %+v, and its link %q is %+v, %v", raw, p, link, again, bad)
 		}

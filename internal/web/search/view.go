@@ -2,6 +2,8 @@ package search
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,6 +38,9 @@ type view struct {
 	Pages      []choice // numbered; the one shown is On
 	Prev, Next string
 	ExplainURL string
+	Sorts      []choice // the orders to choose from
+
+	fields query.Schema
 }
 
 // First is the place of the first hit shown, from 1.
@@ -50,10 +55,15 @@ type hit struct {
 	Date    string // 2006-01-02; "": not known
 	Day     string // the same for people
 	Facts   []string
+	Fields  []field
+	About   string // the description that site rules found, if there is no snippet
 	Also    []link
 	Signals []crawl.Signal
 	Score   float64
 }
+
+// field is a field of a page with its values.
+type field struct{ Name, Value string }
 
 // link is a link. If URL is "", it is only text.
 type link struct{ Text, URL string }
@@ -97,7 +107,7 @@ func (v *view) show(a *Answer) {
 	if a.Behind > 0 {
 		v.Notes = append(v.Notes, "Search is "+count(a.Behind, "page")+" behind the crawl.")
 	}
-	if query.Parse(v.Params.Q).Cut {
+	if v.fields.Parse(v.Params.Q).Cut {
 		v.Notes = append(v.Notes, "The query is too long. Only its beginning was used.")
 	}
 	if s := strings.TrimSpace(webtext.Clean(a.Suggestion)); s != "" && s != v.Params.Q && len(s) <= maxQuery {
@@ -106,6 +116,7 @@ func (v *view) show(a *Answer) {
 		v.Suggestion, v.SuggestURL = s, better.link("/search")
 	}
 	v.facets(a.Facets)
+	v.sorts()
 	v.pages(a)
 	other := v.Params
 	other.Explain = !other.Explain
@@ -145,6 +156,10 @@ func shownHit(h crawl.Hit) hit {
 	if !h.Date.IsZero() {
 		v.Date, v.Day = h.Date.UTC().Format(time.DateOnly), h.Date.UTC().Format("2 January 2006")
 	}
+	if h.Snippet == nil {
+		v.About = webtext.Short(strings.TrimSpace(webtext.Clean(h.Description)), maxSnippet)
+	}
+	v.Fields = shownFields(h.Fields)
 	if h.Lang != "" {
 		v.Facts = append(v.Facts, LanguageName(h.Lang))
 	}
@@ -197,9 +212,11 @@ func typeName(media string) string {
 }
 
 // The facets of the page in their order, and how many values of each it lists.
-var facetNames = []struct{ key, name string }{{"site", "Site"}, {"lang", "Language"}, {"type", "Type"}, {"year", "Year"}}
+var facetNames = []facetName{{"site", "Site"}, {"lang", "Language"}, {"type", "Type"}, {"year", "Year"}}
 
 const maxFacet = 8
+
+type facetName struct{ key, name string }
 
 // valueName is the usual name of a value of a facet.
 func valueName(key, value string) string {
@@ -214,14 +231,20 @@ func valueName(key, value string) string {
 
 // facets lists what the answer can be narrowed by. A value that all hits have is not offered.
 func (v *view) facets(all map[string][]crawl.FacetValue) {
-	asked := query.Parse(v.Params.Q)
-	for _, f := range facetNames {
+	asked := v.fields.Parse(v.Params.Q)
+	names := facetNames
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if _, ok := v.fields[name]; ok {
+			names = append(names, facetName{name, fieldName(name)})
+		}
+	}
+	for _, f := range names {
 		shown := facet{Name: f.name}
 		for _, value := range all[f.key] {
 			if len(shown.Values) == maxFacet {
 				break
 			}
-			narrow := query.Parse("").With(f.key, value.Value)
+			narrow := v.fields.Parse("").With(f.key, value.Value)
 			if narrow.Empty() {
 				continue // the query language has no filter for it
 			}
@@ -242,7 +265,7 @@ func (v *view) facets(all map[string][]crawl.FacetValue) {
 // fill fills in what follows from the query alone: the filters in it, and the same query without
 // them.
 func (v *view) fill() {
-	asked := query.Parse(v.Params.Q)
+	asked := v.fields.Parse(v.Params.Q)
 	without := asked
 	add := func(text, filter, value string) {
 		v.Chips = append(v.Chips, choice{Text: text, URL: v.Params.with(asked.Without(filter, value)).link("/search")})
@@ -260,6 +283,13 @@ func (v *view) fill() {
 		}
 		for _, value := range kind.not {
 			add("not "+kind.name+": "+valueName(kind.filter, value), "-"+kind.filter, value)
+		}
+	}
+	for _, field := range f.Fields {
+		if field.Not {
+			add("not "+fieldName(field.Name)+": "+valueName("", field.Text), "-"+field.Name, field.Text)
+		} else {
+			add(fieldName(field.Name)+": "+valueName("", field.Text), field.Name, field.Text)
 		}
 	}
 	switch {

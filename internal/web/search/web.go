@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/query"
 	"github.com/curtsy/curtsy/internal/web"
 )
 
@@ -15,6 +16,8 @@ import (
 // shards comes with an ask.ErrIncomplete. Its methods are called from many goroutines.
 type Crawl interface {
 	Search(ctx context.Context, r crawl.SearchRequest) (crawl.SearchAnswer, error)
+	// Fields are those by which searches can filter and sort.
+	Fields(ctx context.Context) (query.Schema, error)
 	Page(ctx context.Context, url, content string) (rec crawl.PageRecord, found bool, err error)
 }
 
