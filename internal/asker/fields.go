@@ -22,7 +22,7 @@ type rulesRead struct {
 // version cannot read count as none.
 func (c *Crawl) Rules(ctx context.Context) (*siterules.Rules, error) {
 	spec := &c.Spec
-	if !c.Stopped() {
+	if c.Bucket != nil {
 		now, err := service.ReadSpec(ctx, c.Bucket)
 		if err != nil {
 			return nil, err

@@ -14,8 +14,8 @@ import (
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/query"
 	"github.com/curtsy/curtsy/internal/frontier"
+	"github.com/curtsy/curtsy/internal/query"
 )
 
 // Directory gives a long-running process access to the crawl in a directory, which may start and

@@ -40,3 +40,29 @@ func TestRuled(t *testing.T) {
 		t.Error("fields that are gone are no change")
 	}
 }
+
+// Nothing of the rules is shown of a page that forbids excerpts, and only what is short enough of
+// one that limits them.
+func TestRuledExcerpt(t *testing.T) {
+	p := page(a, 1, "body")
+	if about, fields := p.RuledExcerpt(); about != "" || fields != nil {
+		t.Error("a page without rules shows something")
+	}
+	p.Ruled = &crawl.Ruled{Description: "äbcdé", Fields: crawl.Fields{{Name: "a", Values: []string{"ä", "äbcdé"}}, {Name: "b", Values: []string{"äbcd"}}}}
+	for limit, want := range map[int]struct {
+		about  string
+		fields int
+	}{0: {"äbcdé", 2}, 5: {"äbcdé", 2}, 4: {"äbcd", 1}, 3: {"äbc", 0}} {
+		p.MaxSnippet = limit
+		if about, fields := p.RuledExcerpt(); about != want.about || len(fields) != want.fields {
+			t.Errorf("max-snippet:%d shows %q and %v", limit, about, fields)
+		}
+	}
+	p.MaxSnippet, p.Directives = 0, crawl.NoSnippet
+	if about, fields := p.RuledExcerpt(); about != "" || fields != nil {
+		t.Errorf("nosnippet shows %q and %v", about, fields)
+	}
+	if info := p.Info(); info.Description != "" || info.Fields != nil {
+		t.Errorf("the list of pages shows %+v", info)
+	}
+}

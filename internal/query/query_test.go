@@ -314,7 +314,7 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	for _, example := range []string{`"two words"`, `gcc "-Wall"`, `-word  -"two words"`, "one OR two  one | two", "a b OR c", "word*", "title:word",
-		"site:example.org", "site:example.org/docs/", "inurl:text", "lang:de  type:pdf", "type:text/html", "after:2023-05", "before:2024"} {
+		"site:example.org", "site:example.org/docs/", "inurl:text", "lang:de  type:pdf", "type:text/html", "after:2023-05", "before:2024", "version:16"} {
 		if !strings.Contains(Help, example) {
 			t.Errorf("the help does not say %s", example)
 		}

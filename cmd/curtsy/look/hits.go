@@ -31,10 +31,10 @@ func (a *commands) printReading(ans crawl.SearchAnswer) {
 
 // printAnswer prints a search result for people: hits and facets on standard output, and their
 // number on standard error.
-func (a *commands) printAnswer(ans crawl.SearchAnswer, o asking) {
+func (a *commands) printAnswer(ans crawl.SearchAnswer, o asking, fields query.Schema) {
 	PrintHits(a.App, ans, o.offset)
 	if o.facets {
-		printFacets(a.Stdout, ans.Facets)
+		printFacets(a.Stdout, ans.Facets, fields)
 	}
 	if len(ans.Hits) > 0 {
 		fmt.Fprintln(a.Stderr, extent(ans, o))
@@ -55,8 +55,14 @@ func PrintHits(a *app.App, ans crawl.SearchAnswer, offset int) {
 				says = append(says, s)
 			}
 		}
+		if h.Snippet == nil && h.Description != "" {
+			says = append(says, term.Short(term.Clean(h.Description), 200))
+		}
 		if len(says) > 0 {
 			fmt.Fprintf(a.Stdout, "   %s\n", strings.Join(says, " · "))
+		}
+		if line := FieldsLine(h.Fields); line != "" {
+			fmt.Fprintf(a.Stdout, "   %s\n", line)
 		}
 		if len(h.Also) > 0 {
 			fmt.Fprintf(a.Stdout, "   also at %s\n", term.Clean(strings.Join(h.Also, " ")))
@@ -86,7 +92,7 @@ func printSignals(w io.Writer, h crawl.Hit) {
 }
 
 // printFacets prints the filters that narrow an answer, in the form in which they are typed.
-func printFacets(w io.Writer, facets map[string][]crawl.FacetValue) {
+func printFacets(w io.Writer, facets map[string][]crawl.FacetValue, fields query.Schema) {
 	order := []string{"site", "lang", "type", "year"}
 	var names []string
 	for name, values := range facets {
@@ -104,7 +110,7 @@ func printFacets(w io.Writer, facets map[string][]crawl.FacetValue) {
 	t := term.NewTable(w, "NARROW BY", "PAGES")
 	for _, name := range names {
 		for _, v := range facets[name] {
-			typed := query.Query{}.With(name, v.Value).String()
+			typed := fields.Parse("").With(name, v.Value).String()
 			t.Row(cmp.Or(typed, name+" "+v.Value), humanize.Comma(v.Count))
 		}
 	}

@@ -25,7 +25,9 @@ func madeUp() crawl.SearchAnswer {
 				Date: crawl.Date{Time: time.Date(2024, 5, 1, 0, 0, 0, 0, time.UTC)}, Also: []string{"https://b.example/1"},
 				Signals: []crawl.Signal{{Name: "words", Value: 3.25, Weight: 2, Points: 6.5}, {Name: "title", Value: 1, Weight: 1, Points: 1}},
 			},
-			{URL: "https://a.example/2", Score: 1},
+			{URL: "https://a.example/2", Score: 1, Description: "What it\x1b is", Fields: crawl.Fields{
+				{Name: "kind", Many: true, Values: []string{"a\x1b[2J", "b"}}, {Name: "released", Values: []string{"2024-05-01T00:00:00Z"}},
+			}},
 		},
 		Total: 1234, Loosened: "No page has all words: shown are pages with some\x1b[31m.", Suggestion: "vacuum\u202e freeze", Behind: 2,
 		Facets: map[string][]crawl.FacetValue{
@@ -41,7 +43,7 @@ func TestPrintAnswer(t *testing.T) {
 	ans := madeUp()
 	o := asking{limit: 2, offset: 10, facets: true}
 	a.printReading(ans)
-	a.printAnswer(ans, o)
+	a.printAnswer(ans, o, nil)
 	wantOut := `11. Vacuum
    https://a.example/1
    2024-05-01 · to [2Jfreeze old rows, vacuum
@@ -52,6 +54,8 @@ func TestPrintAnswer(t *testing.T) {
   score                  7.500
 12. (no title)
    https://a.example/2
+   What it is
+   kind: a[2J; b | released: 2024-05-01
 NARROW BY                           PAGES
 site:docs.example.org               1,200
 site:example.org                    34

@@ -24,6 +24,7 @@ single - belongs to the query, and so does everything after --.
 type asking struct {
 	limit, offset, page   int
 	json, explain, facets bool
+	sort                  string
 }
 
 func (a *commands) searchCommand() *cobra.Command {
@@ -42,19 +43,31 @@ func (a *commands) searchCommand() *cobra.Command {
 	cmd.Flags().IntVar(&o.offset, "offset", 0, "skip the first `N` hits")
 	cmd.Flags().BoolVar(&o.explain, "explain", false, "explain the rank of each hit")
 	cmd.Flags().BoolVar(&o.facets, "facets", false, "show filters that narrow the answer, with the number of pages")
+	cmd.Flags().StringVar(&o.sort, "sort", "", "sort by this `FIELD` of the site rules, lowest first; with - before it highest first: --sort=-version")
 	return a.Reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, args []string) error {
 		typed := strings.Join(args, " ")
-		if query.Parse(typed).Cut {
+		fields, err := from.Fields(cmd.Context())
+		if err != nil {
+			return err
+		}
+		if _, err := fields.Sort(o.sort); err != nil {
+			return app.Usage("--sort: %v", err)
+		}
+		q := fields.Parse(typed)
+		if err := finds(q); err != nil {
+			return err
+		}
+		if q.Cut {
 			fmt.Fprintf(a.Stderr, "the query is longer than %d terms or %d bytes; its end is ignored\n", query.MaxTerms, query.MaxBytes)
 		}
-		req := crawl.SearchRequest{Query: typed, Offset: o.offset, Limit: o.limit, Explain: o.explain}
+		req := crawl.SearchRequest{Query: typed, Offset: o.offset, Limit: o.limit, Explain: o.explain, Sort: o.sort}
 		ans, err := from.Search(cmd.Context(), req)
 		if err != nil && len(ans.Hits) == 0 {
 			return err
 		}
 		a.printReading(ans)
 		if !o.json {
-			a.printAnswer(ans, o)
+			a.printAnswer(ans, o, fields)
 			return err
 		}
 		for _, h := range ans.Hits {
@@ -68,12 +81,12 @@ func (a *commands) searchCommand() *cobra.Command {
 
 // check refuses a search that cannot be answered, and turns --page into an offset.
 func (o *asking) check(typed string) error {
-	q := query.Parse(typed)
+	if q := query.Parse(typed); !strings.Contains(typed, ":") { // fields are not known yet
+		if err := finds(q); err != nil {
+			return err
+		}
+	}
 	switch {
-	case q.Empty() && len(q.Not) > 0:
-		return app.Usage("the query only excludes words; add a word to find, for example: curtsy search vacuum -full")
-	case q.Empty():
-		return app.Usage("a search needs words; use for example: curtsy search \"event loop\"")
 	case o.limit < 1 || o.limit > deepest:
 		return app.Usage("--limit %d is out of range; use 1 to %d, for example --limit 10", o.limit, deepest)
 	case o.page < 0 || o.offset < 0:
@@ -87,6 +100,17 @@ func (o *asking) check(typed string) error {
 	}
 	if o.page > 0 {
 		o.offset = (o.page - 1) * o.limit
+	}
+	return nil
+}
+
+// finds refuses a query that finds nothing, whatever is stored.
+func finds(q query.Query) error {
+	switch {
+	case q.Empty() && len(q.Not) > 0:
+		return app.Usage("the query only excludes words; add a word to find, for example: curtsy search vacuum -full")
+	case q.Empty():
+		return app.Usage("a search needs words; use for example: curtsy search \"event loop\"")
 	}
 	return nil
 }

@@ -364,3 +364,38 @@ func TestTurns(t *testing.T) {
 	<-done
 	answerOf[hostsOut](a, "hosts", `{}`)
 }
+
+// TestFields: hits and pages have their fields, unless nothing of the page may be given to a model;
+// a search may filter and sort by them.
+func TestFields(t *testing.T) {
+	page := crawl.PageRecord{Text: "some text"}
+	page.URL, page.Description = "https://a.example/1", "what it is"
+	page.Fields = crawl.Fields{{Name: "kind", Values: []string{"a\x1b", "b"}}}
+	var asked crawl.SearchRequest
+	snippet := "some text"
+	f := &fake{
+		fields: query.Schema{"version": crawl.FieldNumber},
+		search: func(_ context.Context, r crawl.SearchRequest) (crawl.SearchAnswer, error) {
+			asked = r
+			hits := []crawl.Hit{{URL: page.URL, Snippet: &snippet, Fields: page.Fields}, {URL: "https://a.example/2", Fields: page.Fields}}
+			return crawl.SearchAnswer{Hits: hits, Total: 2}, nil
+		},
+		page: func(string) (crawl.PageRecord, bool, error) { return page, true, nil },
+	}
+	s := New(Options{Name: "x", Ask: func(ctx context.Context, do func(context.Context, Crawl) error) error { return do(ctx, f) }})
+	out, err := s.search(t.Context(), searchIn{Query: "-version:15", Sort: "-version"})
+	if err != nil || asked.Sort != "-version" || out.Hits[0].Fields["kind"] != "a; b" || out.Hits[1].Fields != nil || !strings.Contains(out.text(), "kind: a; b") {
+		t.Errorf("%+v, %v, asked %+v", out, err, asked)
+	}
+	if _, err := s.search(t.Context(), searchIn{Query: "a", Sort: "size"}); err == nil || !strings.Contains(err.Error(), "version") {
+		t.Errorf("an unknown field: %v", err)
+	}
+	p, err := s.page(t.Context(), pageIn{URL: page.URL})
+	if err != nil || p.Fields["kind"] != "a; b" || p.Description != "what it is" || !strings.Contains(p.text(), "fields: kind: a; b") {
+		t.Errorf("%+v, %v", p, err)
+	}
+	page.Withheld = "nosnippet"
+	if p, err = s.page(t.Context(), pageIn{URL: page.URL}); err != nil || p.Fields != nil || p.Description != "" {
+		t.Errorf("a withheld page shows %+v, %v", p, err)
+	}
+}
