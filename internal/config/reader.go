@@ -2,6 +2,11 @@ package config
 
 import (
 	"errors"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/feed/sinks"
+	"github.com/curtsy/curtsy/pkg/usage"
 )
 
 // defaultDir is the directory of a crawl if none is given.
@@ -59,3 +64,76 @@ func NewDemo() *Demo {
 }
 
 func (c *Demo) check(src *Source) error { return errors.Join(c.Common.check(src), c.Admin.check(src)) }
+
+// FeedSecrets are the credentials for the sinks of feeds.
+type FeedSecrets struct {
+	FeedPassword Secret `key:"feed-password" flag:"-"`
+	FeedToken    Secret `key:"feed-token" flag:"-"`
+	FeedSecret   Secret `key:"feed-secret" flag:"-"`
+}
+
+// Sinks are the credentials as package sinks takes them.
+func (c FeedSecrets) Sinks() sinks.Secrets {
+	return sinks.Secrets{Password: string(c.FeedPassword), Token: string(c.FeedToken), Secret: string(c.FeedSecret)}
+}
+
+// FeedTo says what is sent where.
+type FeedTo struct {
+	FeedSecrets `key:",squash"`
+	To          string        `key:"feed-to" flag:"to" group:"Output,common" usage:"send to the system at ‹URL›" example:"file:///srv/pages"`
+	Name        string        `key:"feed-name" flag:"name" group:"Output,common" usage:"‹NAME› of the position up to which everything was sent (default: made from the URL)" example:"search-1"`
+	Content     string        `key:"feed-content" flag:"content" group:"Output,common" usage:"send this ‹PART› of each page: {}" choices:"text markdown html none" example:"markdown"`
+	Fields      []string      `key:"feed-fields" flag:"fields" group:"Output" usage:"send only these ‹FIELDS› of a row of curtsy export pages (default: all)" example:"url,title,text"`
+	For         []string      `key:"feed-for" flag:"for" group:"Output" usage:"only what its site allows for this ‹PURPOSE›: search, ai-input, ai-train, tdm (repeatable)" example:"ai-train"`
+	UnknownToo  bool          `key:"feed-unknown-too" flag:"unknown-too" group:"Output" usage:"with --for: also what the rules of its site do not mention"`
+	Interval    time.Duration `key:"feed-every" flag:"every" group:"Output,common" usage:"go on, and look for changes at this ‹INTERVAL› (0s: end when everything was sent)" example:"1m"`
+	Follow      bool          `key:"feed-follow" flag:"follow" group:"Output,common" usage:"go on, and send changes within seconds"`
+}
+
+// followEvery is the interval of --follow.
+const followEvery = time.Second
+
+// Every is the interval of looking for changes, 0 if the feed is to end.
+func (c FeedTo) Every() time.Duration {
+	if c.Follow && c.Interval == 0 {
+		return followEvery
+	}
+	return c.Interval
+}
+
+func (c *FeedTo) check(src *Source) error {
+	if c.Name != "" && crawl.CheckFeedName(c.Name) != nil {
+		return src.Refuse("feed-name", crawl.CheckFeedName(c.Name).Error())
+	}
+	if c.Interval < 0 || c.Interval > 0 && c.Interval < followEvery {
+		return src.Refuse("feed-every", "is under a second; use for example 1m")
+	}
+	purposes, err := usage.ParsePurposes(c.For)
+	if err != nil {
+		return src.Refuse("feed-for", err.Error()+"; use for example ai-train")
+	}
+	c.For = usage.Names(purposes)
+	if c.UnknownToo && len(c.For) == 0 {
+		return src.Refuse("feed-unknown-too", "needs --for, for example --for ai-train --unknown-too")
+	}
+	if len(c.For) == 0 {
+		c.For = nil
+	}
+	if len(c.Fields) == 0 {
+		c.Fields = nil
+	}
+	return src.refuseOther("feed-content", "is no part of a page")
+}
+
+// Feed are the settings of `curtsy feed`.
+type Feed struct {
+	Reader `key:",squash"`
+	FeedTo `key:",squash"`
+}
+
+// NewFeed has the defaults of `curtsy feed`.
+func NewFeed() *Feed { return &Feed{Reader: *NewReader(), FeedTo: newFeedTo()} }
+
+func newFeedTo() FeedTo { return FeedTo{Content: "text"} }
+
+func (c *Feed) check(src *Source) error { return errors.Join(c.Reader.check(src), c.FeedTo.check(src)) }

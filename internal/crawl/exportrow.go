@@ -2,6 +2,8 @@ package crawl
 
 import (
 	"bytes"
+	"fmt"
+	"regexp"
 	"time"
 )
 
@@ -157,3 +159,98 @@ func (l *LeftOut) Add(o LeftOut) {
 
 // IsLeftOut reports whether an object of an export is a LeftOut.
 func IsLeftOut(raw []byte) bool { return bytes.HasPrefix(raw, []byte(`{"left_out":`)) }
+
+// FeedPosition is how far a shard was sent to a sink (package feed). It is stored with the pages of
+// the shard, so it moves with them and disappears with them.
+type FeedPosition struct {
+	Sink  string `json:"sink"`
+	Shard int    `json:"shard"`
+	// Generation is when this position began, in seconds since 2000. It grows each time the shard
+	// is sent again from the beginning.
+	Generation int64 `json:"generation"`
+	// Cursor is the number in the change feed up to which the sink has acknowledged everything.
+	Cursor uint64 `json:"cursor"`
+	// Floor is the last number of the change feed when the position began. A page that was deleted
+	// before was never sent in this generation.
+	Floor uint64 `json:"floor"`
+	// Swept says that what the sink had of earlier generations is deleted.
+	Swept bool `json:"swept"`
+	// Setup stands for everything that decides what is sent. Another setup begins again.
+	Setup string `json:"setup"`
+	// Hidden is the Spec.ForgottenText that rows of this position obey. Rows that were sent before
+	// something was forgotten may name it; they are sent again.
+	Hidden string `json:"hidden,omitempty"`
+
+	AckedAt time.Time `json:"acked_at,omitzero"`
+	Sent    int64     `json:"sent"`    // changes that were acknowledged, in all generations
+	Refused int64     `json:"refused"` // of them, those that the sink refused for good
+	// Trouble is why the last attempt failed; empty if it did not fail.
+	Trouble   string    `json:"trouble,omitempty"`
+	TroubleAt time.Time `json:"trouble_at,omitzero"`
+
+	Behind int64 `json:"behind"` // changes that are not acknowledged; not stored
+}
+
+// FeedEpoch is when generations begin to count. It is also where the clock of a bubble begins.
+var FeedEpoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// MaxFeedName is the maximum length of the name of a sink, in bytes.
+const MaxFeedName = 64
+
+var feedName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+// CheckFeedName reports what is wrong with the name of a sink.
+func CheckFeedName(name string) error {
+	if len(name) > MaxFeedName || !feedName.MatchString(name) {
+		return fmt.Errorf("the name of a feed %q must have 1 to %d letters, digits, '.', '_' or '-', for example search-1", name, MaxFeedName)
+	}
+	return nil
+}
+
+// FeedRead asks for the changes of a shard after the position of a sink. The position begins if the
+// sink has none.
+type FeedRead struct {
+	Sink  string `json:"sink"`
+	Shard int    `json:"shard"`
+	// Content is what is sent of each page: text, markdown, html or none. Empty means text.
+	Content string `json:"content,omitempty"`
+	// For and UnknownToo are as in an ExportQuery. A page that is not allowed is sent as deleted.
+	For        []string `json:"for,omitempty"`
+	UnknownToo bool     `json:"unknown_too,omitempty"`
+	// Fields names the fields of a row that the feeder passes on. The answer has all of them; other
+	// names only begin the position again.
+	Fields []string `json:"fields,omitempty"`
+	// MaxBytes ends the answer after the row with which it has this size. 0 means one row.
+	MaxBytes int `json:"max_bytes"`
+	MaxRows  int `json:"max_rows"`
+}
+
+// FeedRow is a row of the answer to a FeedRead. The first row has Position, the last one End, and
+// those in between have a Page.
+type FeedRow struct {
+	// Position is where the answer begins.
+	Position *FeedPosition `json:"position,omitempty"`
+	// Seq is the number of a change. In the last row it is the number up to which the answer is
+	// complete, which is acknowledged when everything was sent.
+	Seq  uint64   `json:"seq,omitempty"`
+	ID   string   `json:"id,omitempty"` // of the page, also if its URL must not be named any more
+	Page *PageRow `json:"page,omitempty"`
+	End  bool     `json:"end,omitempty"`
+}
+
+// FeedAck reports that a sink has everything up to a number, or why it has not.
+type FeedAck struct {
+	Sink       string `json:"sink"`
+	Shard      int    `json:"shard"`
+	Generation int64  `json:"generation"`
+	Seq        uint64 `json:"seq"`
+	Sent       int64  `json:"sent,omitempty"`
+	Refused    int64  `json:"refused,omitempty"`
+	Swept      bool   `json:"swept,omitempty"`
+	Trouble    string `json:"trouble,omitempty"`
+}
+
+// FeedForget asks all shards to remove the position of a sink.
+type FeedForget struct {
+	Sink string `json:"sink"`
+}

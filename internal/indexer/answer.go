@@ -22,6 +22,7 @@ type answers struct {
 	parts     func() []part
 	status    func() crawl.IndexerStatus
 	token     func() string // by which records of a data.txt are chosen
+	forgotten func() string // Spec.ForgottenText of what is not shown
 	searching bool
 	metrics   *metrics // nil: not measured
 	// newest is how many pages of a shard a list of pages includes; 0 means crawl.MaxPagesListed.
@@ -30,7 +31,7 @@ type answers struct {
 }
 
 func (a answers) handlers(more ...questions.Answer) ask.Handlers {
-	return questions.Handlers(append(more,
+	return questions.Handlers(append(append(more, a.feeding()...),
 		questions.IndexerStatus.Handle(func(_ context.Context, _ struct{}, send func(crawl.IndexerStatus) error) error {
 			return send(a.status())
 		}),
@@ -48,7 +49,7 @@ func (a answers) handlers(more ...questions.Answer) ask.Handlers {
 
 // answers has the handlers for the shards that x holds.
 func (x *Indexer) answers() answers {
-	return answers{parts: x.parts, status: x.Status, token: x.token, searching: x.o.Search, metrics: x.metrics, limit: maxSent}
+	return answers{parts: x.parts, status: x.Status, token: x.token, forgotten: x.forgottenText, searching: x.o.Search, metrics: x.metrics, limit: maxSent}
 }
 
 // parts are the shards that x holds now, for reading.

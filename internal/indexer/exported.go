@@ -101,22 +101,12 @@ func (x *exported) format() (func(in part, p *pages.Page) error, error) {
 // page sends a page. If only changes are requested, it sends for a page that no longer belongs to
 // the export that it was removed.
 func (x *exported) page(in part, p *pages.Page, now time.Time) error {
-	removed, use := "", ""
-	switch {
-	case p.Deleted == crawl.ReasonForgotten: // its name is not sent any more
+	if p.Deleted == crawl.ReasonForgotten { // its name is not sent any more
 		return nil
-	case p.Deleted != "":
-		removed = string(p.Deleted)
-	case p.AliasOf != "":
-		removed = string(crawl.ReasonMirror)
-	case p.Expired(now):
-		removed = "unavailable_after"
-	default:
-		use = notFor(p, x.purposes, x.UnknownToo)
 	}
-	if use != "" {
-		removed = use
-		x.left.Add(crawl.LeftOut{Usage: map[string]int64{use: 1}})
+	removed, use := x.removed(p, now)
+	if use {
+		x.left.Add(crawl.LeftOut{Usage: map[string]int64{removed: 1}})
 	}
 	switch {
 	case removed == "":
@@ -125,6 +115,21 @@ func (x *exported) page(in part, p *pages.Page, now time.Time) error {
 		return nil
 	}
 	return x.remove(p, removed)
+}
+
+// removed returns why a page does not belong to the export, "" if it does. use reports that its
+// site does not allow the purposes of the export.
+func (x *exported) removed(p *pages.Page, now time.Time) (why string, use bool) {
+	switch {
+	case p.Deleted != "":
+		return string(p.Deleted), false
+	case p.AliasOf != "":
+		return string(crawl.ReasonMirror), false
+	case p.Expired(now):
+		return "unavailable_after", false
+	}
+	why = notFor(p, x.purposes, x.UnknownToo)
+	return why, why != ""
 }
 
 // remove sends that a page, or its links, no longer belong to the export.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/curtsy/curtsy/internal/archive"
 	"github.com/curtsy/curtsy/internal/ask"
@@ -25,6 +26,7 @@ type Reader struct {
 	all       []part
 	marks     *marks
 	forgotten atomic.Pointer[crawl.Forgotten]
+	hidden    atomic.Pointer[string] // Spec.ForgottenText of forgotten
 	archived  archive.Sizes
 	types     typeCounts
 }
@@ -33,6 +35,43 @@ type Reader struct {
 // stores it returns a Reader without pages. While a crawl runs there, the error wraps
 // pages.ErrInUse and names the process.
 func OpenDir(dir string) (*Reader, error) {
+	r, err := openStores(dir, func(id int) (*pages.Store, error) { return pages.OpenReadOnly(assignment.PagesFile(dir, id)) })
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range r.all {
+		index, err := search.OpenReadOnly(assignment.SearchFile(dir, p.id), p.store, search.Options{Hidden: r.hides, HiddenHost: r.hidesHost, Read: r.marks.read})
+		if err != nil {
+			return nil, errors.Join(err, r.Close())
+		}
+		p.index.Store(index)
+	}
+	return r, nil
+}
+
+// OpenFeeds opens the page stores below dir for feeds, which write their positions into them.
+// Nobody can search in them. Pages that have expired since the crawl ran are deleted. The caller
+// must have locked the directory.
+func OpenFeeds(dir string, spec crawl.Spec) (*Reader, error) {
+	r, err := openStores(dir, func(id int) (*pages.Store, error) {
+		return pages.Open(assignment.PagesFile(dir, id), pages.Options{Mine: func(h canon.Host) bool { return crawl.ShardOf(h, spec.Shards) == id }})
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.Hide(spec.Forgotten)
+	for _, p := range r.all {
+		for n := expireBatch; n == expireBatch; {
+			if n, err = p.store.Expire(time.Now(), expireBatch); err != nil {
+				return nil, errors.Join(err, r.Close())
+			}
+		}
+	}
+	return r, nil
+}
+
+// openStores opens the page store of every shard below dir.
+func openStores(dir string, open func(id int) (*pages.Store, error)) (*Reader, error) {
 	ids, err := shardsIn(dir)
 	if err != nil {
 		return nil, err
@@ -40,7 +79,7 @@ func OpenDir(dir string) (*Reader, error) {
 	r := &Reader{dir: dir}
 	stores := make([]*pages.Store, 0, len(ids))
 	for _, id := range ids {
-		store, err := pages.OpenReadOnly(assignment.PagesFile(dir, id))
+		store, err := open(id)
 		if err != nil {
 			for _, s := range stores {
 				err = errors.Join(err, s.Close())
@@ -55,21 +94,22 @@ func OpenDir(dir string) (*Reader, error) {
 	for i, id := range ids {
 		r.all = append(r.all, part{id, stores[i], new(atomic.Pointer[search.Index]), new(atomic.Bool), r.marks, r.hides})
 	}
-	for _, p := range r.all {
-		index, err := search.OpenReadOnly(assignment.SearchFile(dir, p.id), p.store, search.Options{Hidden: r.hides, HiddenHost: r.hidesHost, Read: r.marks.read})
-		if err != nil {
-			return nil, errors.Join(err, r.Close())
-		}
-		p.index.Store(index)
-	}
 	return r, nil
 }
 
 // Hide makes the Reader leave out what crawl.Spec.Forgotten names. What was forgotten while the
 // crawl does not run is deleted when it runs next, and must not be shown until then.
 func (r *Reader) Hide(forgotten []string) {
-	f := crawl.NewForgotten(forgotten)
+	f, text := crawl.NewForgotten(forgotten), crawl.Spec{Forgotten: forgotten}.ForgottenText()
 	r.forgotten.Store(&f)
+	r.hidden.Store(&text)
+}
+
+func (r *Reader) forgottenText() string {
+	if text := r.hidden.Load(); text != nil {
+		return *text
+	}
+	return ""
 }
 
 func (r *Reader) hides(u canon.URL) bool {
@@ -101,7 +141,7 @@ func shardsIn(dir string) (ids []int, err error) {
 // Handlers answer from the files the questions that an Indexer answers over NATS. Of data.txt files
 // they use what is meant for the robot with that product token.
 func (r *Reader) Handlers(token string) ask.Handlers {
-	return answers{parts: func() []part { return r.all }, status: r.Status, token: func() string { return token }, searching: true}.handlers()
+	return answers{parts: func() []part { return r.all }, status: r.Status, token: func() string { return token }, forgotten: r.forgottenText, searching: true}.handlers()
 }
 
 // Status returns what is stored and how far search is behind.

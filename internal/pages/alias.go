@@ -169,11 +169,17 @@ func (ch *change) mainIsDecided(alias, main canon.URL) error {
 // list stores an alias of a main page.
 func (ch *change) list(main, alias canon.URL, visit crawl.VisitID) error {
 	b, k := ch.tx.Bucket(bucketAliases), aliasKey(main, alias)
-	if was, _ := parseListed(b.Get(k)); visit.Compare(was) <= 0 {
+	was, live := parseListed(b.Get(k))
+	if visit.Compare(was) <= 0 {
 		return nil
 	}
 	if err := b.Put(k, appendListed(visit, true)); err != nil {
 		return err
+	}
+	if !live {
+		if err := ch.renumber(main); err != nil {
+			return err
+		}
 	}
 	if v := ch.tx.Bucket(bucketMeta).Get(appendKey(nil, main)); v != nil {
 		if p, err := parseRecord(main, v); err != nil || !p.decided() {
@@ -188,10 +194,14 @@ func (ch *change) list(main, alias canon.URL, visit crawl.VisitID) error {
 // it is then ignored.
 func (ch *change) unlist(main, alias canon.URL, visit crawl.VisitID) error {
 	b, k := ch.tx.Bucket(bucketAliases), aliasKey(main, alias)
-	if was, live := parseListed(b.Get(k)); visit.Compare(was) < 0 || visit == was && !live {
+	was, live := parseListed(b.Get(k))
+	if visit.Compare(was) < 0 || visit == was && !live {
 		return nil
 	}
-	return b.Put(k, appendListed(visit, false))
+	if err := b.Put(k, appendListed(visit, false)); err != nil || !live {
+		return err
+	}
+	return ch.renumber(main)
 }
 
 func (ch *change) aliasesOf(key []byte) (all []canon.URL, err error) {

@@ -14,6 +14,9 @@ import (
 // of its latest change. A follower remembers the number up to which it has read, together with what
 // it made of the pages, and Store.Identity, because numbers of another file mean other changes. All
 // methods may be called concurrently.
+//
+// A page gets a new number when it is stored with another content, when what is shown of it besides
+// its date changes, when it is deleted, and when it becomes or is no longer an alias.
 type Feed struct {
 	file     *file
 	counters *atomic.Pointer[counters] // of the store
@@ -29,10 +32,22 @@ func (f *Feed) Changed() <-chan struct{} { return f.added.wait() }
 // no longer stored. Seq of the last one is where to continue. An empty result means that there is
 // nothing more.
 func (f *Feed) Changes(after uint64, n int) (found []Page, err error) {
+	return f.ChangesWithin(after, n, chunkBytes)
+}
+
+// ChangesWithin is Changes with another limit for the bytes of the bodies. The body that exceeds it
+// is the last one.
+func (f *Feed) ChangesWithin(after uint64, n, most int) (found []Page, err error) {
 	size := 0
 	err = f.file.view(func(tx *bolt.Tx) error {
 		meta, bodies, cur := tx.Bucket(bucketMeta), tx.Bucket(bucketBodies), tx.Bucket(bucketChanges).Cursor()
-		for k, v := cur.Seek(be64(after + 1)); k != nil && len(found) < n && size < chunkBytes; k, v = cur.Next() {
+		aliases := tx.Bucket(bucketAliases)
+		if aliases != nil {
+			if k, _ := aliases.Cursor().First(); k == nil {
+				aliases = nil // there are none, as in most crawls
+			}
+		}
+		for k, v := cur.Seek(be64(after + 1)); k != nil && len(found) < n && size < most; k, v = cur.Next() {
 			p, err := parseRecord(parseKey(v), meta.Get(v))
 			if err != nil {
 				return err
@@ -42,6 +57,9 @@ func (f *Feed) Changes(after uint64, n int) (found []Page, err error) {
 			}
 			if p.Deleted == "" {
 				p.Body = bytes.Clone(bodies.Get(be64(p.ID)))
+				if p.Aliases, err = readAliases(aliases, v, maxAliases); err != nil {
+					return err
+				}
 			}
 			size += len(p.Body)
 			found = append(found, p)

@@ -49,7 +49,8 @@ func TestForget(t *testing.T) {
 	if got := listed(t, s); len(got) != 53 || slices.ContainsFunc(got, func(l string) bool { return len(l) > 19 && l[:20] == "https://d.example/a/" }) {
 		t.Errorf("listed %d: %q", len(got), got)
 	}
-	if ch := changes(t, s, before); len(ch) != 49 || ch[0].Deleted != crawl.ReasonForgotten {
+	// 49 pages, and the page whose alias is forgotten.
+	if ch := changes(t, s, before); len(ch) != 50 || ch[0].Deleted != crawl.ReasonForgotten {
 		t.Errorf("the journal has %d changes", len(ch))
 	}
 	if p, _, _ := s.Get("https://dd.example/a/1"); len(p.Aliases) != 0 {

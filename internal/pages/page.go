@@ -160,3 +160,9 @@ func (p *Page) sameContent(q *Page) bool {
 		(p.Encoding == crawl.EncodingParts) == (q.Encoding == crawl.EncodingParts) && p.Title == q.Title && p.Lang == q.Lang && p.Canonical == q.Canonical && p.Kind == q.Kind &&
 		slices.Equal(p.Usage, q.Usage) && p.Ruled.SameContent(q.Ruled)
 }
+
+// shownAs reports whether a page of the same content is also shown with the same facts as q, apart
+// from its dates.
+func (p *Page) shownAs(q *Page) bool {
+	return p.Status == q.Status && p.Depth == q.Depth && p.FoundOn == q.FoundOn && p.Vary == q.Vary
+}

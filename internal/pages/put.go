@@ -31,6 +31,8 @@ type write struct {
 	old  Page // what was known; Seq and ID are 0 if nothing was
 	had  bool // old is a stored page
 	body bool // the body is new
+	// A page only got a new number, because its aliases changed. It is not a page of the batch.
+	numbered bool
 }
 
 // change is a write transaction.
@@ -117,9 +119,11 @@ func (s *Store) PutAlong(batch []Page, along func(own *bolt.Bucket, counted []*P
 		if err != nil {
 			return err
 		}
-		counted := make([]*Page, len(ch.live))
-		for i, w := range ch.live {
-			counted[i] = &w.page
+		counted := make([]*Page, 0, len(ch.live))
+		for _, w := range ch.live {
+			if !w.numbered {
+				counted = append(counted, &w.page)
+			}
 		}
 		return along(own, counted)
 	})
@@ -224,6 +228,10 @@ func (ch *change) compare(writes []write, res *Result) ([]*write, error) {
 		case w.had && p.sameContent(&w.old):
 			res.Unchanged++
 			p.Encoding, p.Packed, p.claimed = w.old.Encoding, w.old.Packed, w.old.claimed && p.Renewed || p.Claims != nil
+			if !p.shownAs(&w.old) {
+				ch.c.LastSeq++
+				p.Seq = ch.c.LastSeq
+			}
 		case p.Renewed: // the body is the same, but its directives may have changed
 			res.Stored++
 			ch.c.LastSeq++
@@ -365,6 +373,10 @@ func (ch *change) apply(live []*write) error {
 	bodies.FillPercent, changes.FillPercent = 1, 1
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	for _, w := range live {
+		if w.page.Seq == w.old.Seq && w.page.listed() != w.old.listed() { // it became an alias, or is none any more
+			ch.c.LastSeq++
+			w.page.Seq = ch.c.LastSeq
+		}
 		w.date(now)
 		if w.claimsDiffer(claims) {
 			w.page.Changed = now

@@ -70,3 +70,36 @@ var DataRule = add(Question[URLRequest, crawl.DataRule]{Name: "data-rule", By: I
 // JudgeLinks asks how many links of the stored pages another spec would follow that are not
 // followed now. Only a running crawl answers it.
 var JudgeLinks = add(Question[crawl.Spec, crawl.SpecEffect]{Name: "judge-links", By: Indexer, Merge: (*crawl.SpecEffect).Merge})
+
+// FeedRead asks for the changes of a shard that a sink has not acknowledged.
+var FeedRead = add(Question[crawl.FeedRead, crawl.FeedRow]{
+	Name: "feed-read", By: Indexer,
+	Shards: func(r crawl.FeedRead, of int) []int { return oneShard(r.Shard, of) },
+	Check:  func(r crawl.FeedRead) error { return crawl.CheckFeedName(r.Sink) },
+})
+
+// FeedAck acknowledges changes. Its row is the position after that, of another generation if the
+// position has begun again meanwhile.
+var FeedAck = add(Question[crawl.FeedAck, crawl.FeedPosition]{
+	Name: "feed-ack", By: Indexer,
+	Shards: func(r crawl.FeedAck, of int) []int { return oneShard(r.Shard, of) },
+	Check:  func(r crawl.FeedAck) error { return crawl.CheckFeedName(r.Sink) },
+})
+
+// Feeds asks for the positions of all sinks in all shards.
+var Feeds = add(Question[Nothing, crawl.FeedPosition]{Name: "feeds", By: Indexer})
+
+// FeedForget removes the positions of a sink in all shards. Its rows are the positions that were
+// removed.
+var FeedForget = add(Question[crawl.FeedForget, crawl.FeedPosition]{
+	Name: "feed-forget", By: Indexer,
+	Check: func(r crawl.FeedForget) error { return crawl.CheckFeedName(r.Sink) },
+})
+
+// oneShard lists a shard, if the crawl has it.
+func oneShard(shard, of int) []int {
+	if shard < 0 || shard >= of {
+		return nil
+	}
+	return []int{shard}
+}

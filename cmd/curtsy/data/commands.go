@@ -1,5 +1,5 @@
-// Package data has the commands that take the result of a crawl elsewhere: its datasets, and
-// exports of pages and links.
+// Package data has the commands that take the result of a crawl elsewhere: its datasets,
+// exports of pages and links, and feeds of other systems.
 package data
 
 import (
@@ -13,5 +13,5 @@ type commands struct{ *app.App }
 // Commands are the commands of this group.
 func Commands(a *app.App) []*cobra.Command {
 	c := &commands{a}
-	return []*cobra.Command{c.datasetsCommand(), c.exportCommand()}
+	return []*cobra.Command{c.datasetsCommand(), c.exportCommand(), c.feedCommand()}
 }
