@@ -7,7 +7,8 @@ type HostInfo struct {
 	Host   string  `json:"host"`
 	State  string  `json:"state"` // one of HostStates
 	DelayS float64 `json:"delay_s"`
-	// DelaySource is default, configured, site-rules, operator, crawl-delay, backoff, retry-after or address.
+	// DelaySource is default, configured, site-rules, operator, crawl-delay, backoff, retry-after
+	// or address.
 	DelaySource  string       `json:"delay_source"`
 	Queued       int64        `json:"queued"`
 	Fetched      int64        `json:"fetched"`
@@ -15,7 +16,7 @@ type HostInfo struct {
 	Robot        *RobotsInfo  `json:"robots"` // of the origin with most URLs
 	MirrorOf     *string      `json:"mirror_of"`
 	AgentServers []AgentInfo  `json:"agent_servers"`
-	Reason       string       `json:"reason,omitempty"` // why it is postponed, or waits for its hours
+	Reason       string       `json:"reason,omitempty"` // why it is postponed, or waits
 	NextDue      *time.Time   `json:"next_due,omitempty"`
 	Shard        int          `json:"shard"`
 	// Paused: the operator has paused it. OperatorDelayS is the smallest delay that the operator

@@ -57,8 +57,8 @@ type Spec struct {
 	// Hours and of the hours in Sites; empty: UTC.
 	Hours    string `json:"hours,omitempty"`
 	Timezone string `json:"timezone,omitempty"`
-	// Sites is the text of a file of site rules (package siterules). It is stored as it was written,
-	// so that explanations can name its lines.
+	// Sites is the text of a file of site rules (package siterules). It is stored as it was
+	// written, so that explanations can name its lines.
 	Sites string `json:"sites,omitempty"`
 	// Hosts are the operator's settings for single hosts; see WithHost.
 	Hosts  map[canon.Host]HostRule `json:"hosts,omitempty"`

@@ -15,8 +15,8 @@ import (
 // off. URLs that were not fetched are returned, and the frontier, which follows the same spec,
 // decides when they are granted. The zero value is ready for use. It may be used concurrently.
 //
-// The timers here let a visit end without a request in vain. They may be late, so package wire looks
-// at the clock once more when the first byte of a request goes out.
+// The timers here let a visit end without a request in vain. They may be late, so package wire
+// looks at the clock once more when the first byte of a request goes out.
 type halts struct {
 	mu  sync.Mutex // guards end and its contents
 	end map[*crawl.Visit]*halt
@@ -61,8 +61,8 @@ func (h *halts) follow(now func() *requests.Config) {
 	}
 }
 
-// look ends a visit if cfg halts it, and otherwise arranges to look again when its hours end. mu must
-// be locked.
+// look ends a visit if cfg halts it, and otherwise arranges to look again when its hours end. mu
+// must be locked.
 func (h *halts) look(job *crawl.Visit, cfg *requests.Config, now func() *requests.Config) {
 	v, at := h.end[job], time.Now()
 	if v == nil {

@@ -50,7 +50,8 @@ func sleepUntil(clock string) {
 func TestNoVisitOutsideOfTheHours(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		spec := testSpec("http://a.example/")
-		spec.Hours, spec.Timezone, spec.HoldMax = "22:00-06:00", "Europe/Berlin", 11*time.Minute // 21:00 to 05:00 UTC in winter
+		// 21:00 to 05:00 UTC in winter
+		spec.Hours, spec.Timezone, spec.HoldMax = "22:00-06:00", "Europe/Berlin", 11*time.Minute
 		spec.Delay = 10 * time.Minute
 		b := newBench(t, spec)
 		var all []string

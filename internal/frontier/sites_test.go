@@ -9,8 +9,8 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 )
 
-// Changed site rules decide about known URLs again: what they refuse is refused with their line, and
-// what they permit is queued. A stored page stays stored, and is not fetched again.
+// Changed site rules decide about known URLs again: what they refuse is refused with their line,
+// and what they permit is queued. A stored page stays stored, and is not fetched again.
 func TestChangedSiteRules(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		spec := testSpec("http://a.example/")

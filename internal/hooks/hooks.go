@@ -38,7 +38,7 @@ const (
 // Cause is why an operator is told something. Kind and Subject identify it.
 type Cause struct {
 	Kind    string    `json:"kind"`           // one of the kinds above
-	Subject string    `json:"subject"`        // the seed, the host, the other system; empty: the crawl itself
+	Subject string    `json:"subject"`        // a seed, a host, another system; or empty
 	Text    string    `json:"text,omitempty"` // for people
 	Since   time.Time `json:"since"`
 }
@@ -79,8 +79,8 @@ type Options struct {
 	Log       *slog.Logger
 }
 
-// maxCauses limits how many causes are remembered. Further ones are not reported, so that a crawl of
-// a million broken hosts sends two hundred reports at most.
+// maxCauses limits how many causes are remembered. Further ones are not reported, so that a crawl
+// of a million broken hosts sends two hundred reports at most.
 const maxCauses = 200
 
 // Hooks reports what its sources say. Its methods may be called concurrently.
@@ -100,12 +100,13 @@ func New(opt Options) *Hooks {
 	return &Hooks{opt: opt, wake: make(chan struct{}, 1), causes: map[string][]Cause{}}
 }
 
-// Set replaces the causes of a source: what of them holds now. It never blocks. A cause that was not
-// there before is reported. The causes are remembered when the process ends, and are over when their
-// source sets others.
+// Set replaces the causes of a source: what of them holds now. It never blocks. A cause that was
+// not there before is reported. The causes are remembered when the process ends, and are over when
+// their source sets others.
 func (h *Hooks) Set(source string, causes []Cause) {
 	h.mu.Lock()
-	changed := !slices.EqualFunc(h.causes[source], causes, Cause.same)
+	was, heard := h.causes[source]
+	changed := !heard || !slices.EqualFunc(was, causes, Cause.same)
 	h.causes[source] = slices.Clone(causes)
 	h.mu.Unlock()
 	if changed {

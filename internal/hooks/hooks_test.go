@@ -136,6 +136,14 @@ func TestOncePerCause(t *testing.T) {
 		h.Set("crawl", []Cause{host, disk})
 		expect(t, "the disk is full again", r.got(), "disk")
 		stop()
+
+		h = hooksTo(r, m, nil)
+		stop = running(h)
+		h.Set("crawl", nil)
+		expect(t, "a restart, and everything is well", r.got())
+		h.Set("crawl", []Cause{disk})
+		expect(t, "the disk is full once more", r.got(), "disk")
+		stop()
 	})
 }
 

@@ -77,7 +77,8 @@ func attempt(ctx context.Context, client *http.Client, target string, body []byt
 		return fmt.Errorf("%s: %w", req.URL.Host, err)
 	}
 	defer resp.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10)) // so that the connection can be kept
+	// So that the connection can be kept.
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10))
 	switch code := resp.StatusCode; {
 	case code/100 == 2:
 		return nil

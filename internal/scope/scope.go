@@ -46,8 +46,8 @@ type Spec struct {
 	Limits Limits // for Scope.Trap
 }
 
-// Of returns the scope of a crawl: of its settings and its site rules. Frontier, fetcher and indexer
-// all use it, so that they decide alike.
+// Of returns the scope of a crawl: of its settings and its site rules. Frontier, fetcher and
+// indexer all use it, so that they decide alike.
 func Of(spec *crawl.Spec, sites *siterules.Rules) (*Scope, error) {
 	seeds := make([]canon.URL, len(spec.Seeds))
 	for i, raw := range spec.Seeds {

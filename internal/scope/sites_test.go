@@ -20,8 +20,8 @@ const sitesFile = `sites:
     exclude: ["/private/**"]
 `
 
-// Site rules narrow what the settings allow, and take in the names below an entry. Refusals name the
-// entry's line.
+// Site rules narrow what the settings allow, and take in the names below an entry. Refusals name
+// the entry's line.
 func TestSiteRules(t *testing.T) {
 	spec := crawl.Spec{Scope: "host", Seeds: []string{"https://docs.example.org/docs/", "https://a.example.net/"}, Exclude: []string{`\.zip$`}, Sites: sitesFile}
 	rules, err := siterules.Of(&spec)

@@ -50,7 +50,7 @@ var scopeSettings = []Setting{
 		Example:    "sites.yaml",
 		Doc: "A file of site rules: what is wanted of single sites (scope, limits, delay, fields, content). " +
 			"It is read when the crawl is started, and stored with it.",
-		Decides: URLs | Links | Refetches | Sitemaps,
+		Decides: URLs | Refusals | Links | Refetches | Sitemaps,
 		value: field[Sites]{at: func(s *crawl.Spec) *Sites { return (*Sites)(&s.Sites) }, check: checkSites, text: func(text Sites) string {
 			if text == "" {
 				return "none"

@@ -35,7 +35,8 @@ type Config struct {
 }
 
 // Halts reports that a visit that was granted with this delay must send no more requests to its
-// host now: because of the spec (Spec.Halts), of a longer delay in site rules, or of the hours of the host.
+// host now: because of the spec (Spec.Halts), of a longer delay in site rules, or of the hours of
+// the host.
 func (c *Config) Halts(host canon.Host, granted time.Duration, now time.Time) bool {
 	return c.spec.Halts(host, granted) || c.Sites.Delay(host) > granted || !c.Open(host, now)
 }

@@ -8,8 +8,8 @@ import (
 
 // What site rules decide about hosts and URLs beside the scope.
 
-// LeastDelay is the least delay between requests to a host that the operator wants: in the settings,
-// for this host, or by site rules.
+// LeastDelay is the least delay between requests to a host that the operator wants: in the
+// settings, for this host, or by site rules.
 func (j *Judge) LeastDelay(host canon.Host) time.Duration {
 	return max(j.Spec.Delay, j.Spec.Hosts[host].Delay, j.Sites.Delay(host))
 }

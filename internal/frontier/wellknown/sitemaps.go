@@ -124,8 +124,8 @@ func (s *Sitemaps) readsSitemap(h *hosts.Host, u canon.URL) bool {
 }
 
 // ask requests the sitemaps that an origin's robots.txt and the site rules name, or /sitemap.xml if
-// they name none, unless this was done lately for the same robots.txt. The shards of the sitemaps ignore requests
-// for sitemaps that were read lately.
+// they name none, unless this was done lately for the same robots.txt. The shards of the sitemaps
+// ignore requests for sitemaps that were read lately.
 func (s *Sitemaps) ask(h *hosts.Host, i int, now time.Time) error {
 	o := &h.Origins[i]
 	if !s.ledger.Judge.ReadsSitemaps() || h.Queued == 0 && h.Stored == 0 {
