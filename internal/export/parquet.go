@@ -33,7 +33,10 @@ type Parquet[T any] struct {
 }
 
 // NewParquet makes a writer. Until Close the file has no end and cannot be read.
-func NewParquet[T any](w io.Writer) *Parquet[T] {
+func NewParquet[T any](w io.Writer) *Parquet[T] { return newParquet[T](w) }
+
+// newParquet makes a writer. more has the schema if T is an interface.
+func newParquet[T any](w io.Writer, more ...parquet.WriterOption) *Parquet[T] {
 	options := []parquet.WriterOption{
 		parquet.Compression(&zstd.Codec{Level: zstd.SpeedDefault, Concurrency: 1}), parquet.DataPageVersion(1),
 		parquet.DefaultEncodingFor(parquet.ByteArray, &parquet.Plain), // all readers support it
@@ -41,7 +44,7 @@ func NewParquet[T any](w io.Writer) *Parquet[T] {
 	for _, name := range bulky {
 		options = append(options, parquet.SkipPageBounds(name), parquet.SkipPageStatistics(name))
 	}
-	return &Parquet[T]{w: parquet.NewGenericWriter[T](w, options...)}
+	return &Parquet[T]{w: parquet.NewGenericWriter[T](w, append(options, more...)...)}
 }
 
 // Write adds a row.
@@ -81,6 +84,8 @@ func textBytes(v reflect.Value) (n int) {
 	switch v.Kind() {
 	case reflect.String:
 		return v.Len()
+	case reflect.Interface:
+		return textBytes(v.Elem())
 	case reflect.Pointer:
 		if !v.IsNil() && v.Elem().Kind() == reflect.String {
 			return v.Elem().Len()

@@ -16,6 +16,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/pagetext"
 	use "github.com/curtsy/curtsy/pkg/usage"
+	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 )
 
@@ -45,7 +46,8 @@ func (a *commands) exportPages() *cobra.Command {
   parquet   a table, with the column names of Common Crawl's index
   csv       the same columns for a spreadsheet, with at most 32,767 characters of
             a text, and an apostrophe before text that could be a formula
-  bulk      input for _bulk of Elasticsearch and OpenSearch; --index is the index
+  bulk      input for _bulk of Elasticsearch and OpenSearch; --index is the index;
+            with --out FOLDER in files of at most --part-size
   files     one file a page in --out FOLDER, and index.jsonl, which maps files
             to pages
   markdown  jsonl with the main text as Markdown
@@ -53,7 +55,8 @@ func (a *commands) exportPages() *cobra.Command {
   text      one text, with a form feed after each page
   html      the HTML of the pages, one after another
 
-In jsonl, parquet, csv, bulk and files, --content selects what is written of each page. If a site
+In parquet and csv, each field of the site rules is a column; in csv, several values are separated
+by "; ". In jsonl, parquet, csv, bulk and files, --content selects what is written of each page. If a site
 demands it, a page is written without content (the field withheld gives the reason) or not at all.
 With --since, the format files updates its folder. The formats text and html cannot name pages that
 are gone; their number is printed on standard error.`,
@@ -65,7 +68,7 @@ are gone; their number is printed on standard error.`,
 	x.flags(cmd)
 	cmd.Flags().StringVar(&x.content, "content", contents[0], "write this `PART` of each page in jsonl, parquet, csv, bulk and files: "+strings.Join(contents, ", "))
 	cli.Completes(cmd, "content", contents...)
-	cmd.Flags().StringVar(&x.out, "out", "", "with --format files: the `FOLDER` to write into, new or empty; with --since also that of an earlier export")
+	cmd.Flags().StringVar(&x.out, "out", "", "with --format files or bulk: the `FOLDER` to write into, new or empty; files with --since: also that of an earlier export")
 	cmd.Flags().IntVar(&x.q.ChunkSize, "chunk-size", pagetext.DefaultChunk, "with --format chunks: at most `N` characters in a chunk")
 	return a.export(cmd, &x, func() error {
 		switch {
@@ -77,8 +80,10 @@ are gone; their number is printed on standard error.`,
 			return app.KnownWord("content", x.content, contents)
 		case cmd.Flags().Changed("content") && slices.Contains([]string{"markdown", "chunks", "text", "html"}, x.format):
 			return app.Usage("--content cannot be used with --format %s; use it with --format jsonl, parquet, csv, bulk or files", x.format)
-		case (x.out != "") != (x.format == "files"):
-			return app.Usage("--out and --format files need each other: curtsy export pages --format files --out FOLDER; redirect other formats with > FILE")
+		case x.out == "" && x.format == "files":
+			return app.Usage("--format files needs --out: curtsy export pages --format files --out FOLDER")
+		case x.out != "" && x.format != "files" && x.format != "bulk":
+			return app.Usage("--out needs --format files or bulk: curtsy export pages --format files --out FOLDER; redirect other formats with > FILE")
 		}
 		if x.q.Format = x.format; slices.Contains([]string{"jsonl", "parquet", "csv", "bulk", "files"}, x.format) {
 			x.q.Format = map[string]string{"text": "jsonl", "markdown": "markdown", "html": "source"}[x.content]
@@ -98,7 +103,11 @@ bulk, the new document replaces the earlier one, or the earlier one is deleted.`
 		Example: `  curtsy export links > links.jsonl
   curtsy export links --format parquet > links.parquet`}
 	x.flags(cmd)
+	cmd.Flags().StringVar(&x.out, "out", "", "with --format bulk: the `FOLDER` to write into, new or empty, in files of at most --part-size")
 	return a.export(cmd, &x, func() error {
+		if x.out != "" && x.format != "bulk" {
+			return app.Usage("--out needs --format bulk; redirect other formats with > FILE")
+		}
 		x.q.Format = "jsonl"
 		return nil
 	})
@@ -107,6 +116,10 @@ bulk, the new document replaces the earlier one, or the earlier one is deleted.`
 // exporting is an export of pages or links as it was typed.
 type exporting struct {
 	what, format, content, index, out, since string
+
+	partSize  string
+	partBytes int64
+	tooLarge  func(url string) // reports an item that is larger than a part
 
 	formats []string
 	q       crawl.ExportQuery
@@ -118,8 +131,16 @@ func (x *exporting) flags(cmd *cobra.Command) {
 	cli.Completes(cmd, "format", x.formats...)
 	sinceFlag(cmd, &x.since, "and what is gone")
 	bulkFlag(cmd, &x.index)
+	cmd.Flags().StringVar(&x.partSize, "part-size", "10MB", "with --format bulk and --out: at most this `SIZE` of a file; a larger document is reported and left out")
 	x.uses.flags(cmd)
 }
+
+// The limits of --part-size, in bytes. Elasticsearch and OpenSearch refuse requests above 100 MB
+// unless they are configured otherwise, and services that run them those above 10 MiB.
+const (
+	leastPart = 1000
+	mostPart  = 100_000_000
+)
 
 // check checks what all exports have.
 func (x *exporting) check() (err error) {
@@ -134,6 +155,11 @@ func (x *exporting) check() (err error) {
 	}
 	if err := x.uses.check(); err != nil {
 		return err
+	}
+	if size, err := humanize.ParseBytes(x.partSize); err != nil || size < leastPart || size > mostPart {
+		return app.Usage("--part-size %q is not a size from 1kB to 100MB; use for example 10MB", x.partSize)
+	} else if x.partBytes = int64(size); x.partSize != "10MB" && (x.format != "bulk" || x.out == "") {
+		return app.Usage("--part-size needs --format bulk and --out FOLDER")
 	}
 	x.q.What, x.q.For, x.q.UnknownToo = x.what, x.uses.purposes, x.uses.unknownToo
 	return nil
@@ -150,6 +176,9 @@ func (a *commands) export(cmd *cobra.Command, x *exporting, check func() error) 
 	}
 	return a.Reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, _ []string) error {
 		next := nextSince()
+		x.tooLarge = func(url string) {
+			fmt.Fprintf(a.Stderr, "left out, because it is larger than --part-size %s: %s\n", x.partSize, term.Clean(url))
+		}
 		var left crawl.LeftOut
 		enough, err := a.piped(x.format, func(w io.Writer) (err error) {
 			left, err = x.write(cmd.Context(), from, w)

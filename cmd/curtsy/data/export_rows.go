@@ -18,13 +18,18 @@ import (
 	"github.com/curtsy/curtsy/internal/catalog"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/export"
+	"github.com/curtsy/curtsy/internal/siterules"
 )
 
 // write asks for an export and writes it. Text is written as it comes. Rows are converted to other
 // formats here, so that a cluster and the directory of a crawl that does not run give the same
 // result.
 func (x *exporting) write(ctx context.Context, from *asker.Crawl, w io.Writer) (crawl.LeftOut, error) {
-	rows, err := x.writer(w)
+	rules, err := from.Rules(ctx)
+	if err != nil {
+		return crawl.LeftOut{}, err
+	}
+	rows, err := x.writer(w, rules.Schema())
 	if err != nil {
 		return crawl.LeftOut{}, err
 	}
@@ -65,20 +70,28 @@ func (r *rows) end(err error) error {
 }
 
 // writer makes the rows of the format; a format that is text already has none.
-func (x *exporting) writer(w io.Writer) (r rows, err error) {
+func (x *exporting) writer(w io.Writer, fields []siterules.FieldInfo) (r rows, err error) {
+	var columns []export.FieldColumn
+	for _, f := range fields {
+		columns = append(columns, export.FieldColumn(f))
+	}
+	table := export.NewRuledPages(columns)
+	if x.format == "bulk" && x.out != "" {
+		return x.parts()
+	}
 	switch x.what + " as " + x.format {
 	case "pages as parquet":
-		p := export.NewParquet[export.Page](w)
-		r.page, r.close = func(row *crawl.PageRow) error { return p.Write(export.PageOf(row)) }, p.Close
+		p := table.Parquet(w)
+		r.page, r.close = func(row *crawl.PageRow) error { return p.Write(table.Row(row)) }, p.Close
 	case "links as parquet":
 		p := export.NewParquet[export.Link](w)
 		r.link, r.close = func(row crawl.LinkRow) error { return p.Write(export.LinkOf(row)) }, p.Close
 	case "pages as csv":
-		t, err := export.NewTable[export.Page](w)
+		t, err := table.Table(w)
 		if err != nil {
 			return r, err
 		}
-		r.page, r.close = func(row *crawl.PageRow) error { return t.Write(export.PageOf(row)) }, t.Close
+		r.page, r.close = func(row *crawl.PageRow) error { return t.Write(table.Row(row)) }, t.Close
 	case "links as csv":
 		t, err := export.NewTable[export.Link](w)
 		if err != nil {
@@ -97,6 +110,32 @@ func (x *exporting) writer(w io.Writer) (r rows, err error) {
 			return r, err
 		}
 		r = rows{page: f.Page, close: f.Close, partial: true}
+	}
+	return r, nil
+}
+
+// parts makes the rows of an export in bulk that is divided into files.
+func (x *exporting) parts() (r rows, err error) {
+	p, err := export.OpenParts(x.out, x.partBytes)
+	if errors.Is(err, export.ErrNotEmpty) {
+		return r, app.Usage("--out %v: use a new folder", err)
+	} else if err != nil {
+		return r, err
+	}
+	b := export.NewBulk(p, x.index)
+	report := func(url string, write func() error) error {
+		before := p.TooLarge
+		err := write()
+		if p.TooLarge > before {
+			x.tooLarge(url)
+		}
+		return err
+	}
+	r = rows{close: p.Close, partial: true}
+	if x.what == "links" {
+		r.links = func(row *crawl.PageLinks) error { return report(row.From, func() error { return b.Links(row) }) }
+	} else {
+		r.page = func(row *crawl.PageRow) error { return report(row.URL, func() error { return b.Page(row) }) }
 	}
 	return r, nil
 }
