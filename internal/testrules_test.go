@@ -29,6 +29,7 @@ const (
 // no longer needed fails the test.
 var exceptions = map[string]struct{ kinds, reason string }{
 	"internal/deploytest": {waits + " " + elapsed + " " + sockets, "external tests: real programs, on real sockets; what they wait for, they wait for with testaid.Until"},
+	"internal/e2e":        {sockets, "a program that is killed sends pages to a server of the test"},
 	"internal/service":    {sockets, "that a port in use is passed over, and what is served on one, is what its tests are about"},
 	"internal/site":       {sockets, "it watches files with inotify, which a bubble does not wait for; so its relay is on a real socket, too"},
 	"pkg/queue":           {sockets, "TLS, which connections within a process do not have, and a cluster of real NATS servers"},

@@ -58,9 +58,14 @@ second ^C stops it at once.`,
 				return err
 			}
 		}
+		sent, err := openFeeds(cfg)
+		if err != nil {
+			return err
+		}
+		defer sent.close()
 		p := newProgress(a.Stdout, a.Stderr, cfg.Progress)
 		app.PrintProxy(cfg.SiteAccess, func(text string) { p.warn("%s", text) })
-		end, err := a.crawl(cmd.Context(), cfg, src.Given, seeds, p, term.ServiceLog(cfg.Common, slog.LevelWarn, p.logTo(), p.warnings))
+		end, err := a.crawl(cmd.Context(), cfg, src.Given, seeds, sent, p, term.ServiceLog(cfg.Common, slog.LevelWarn, p.logTo(), p.warnings))
 		if err != nil {
 			return err
 		}
@@ -117,7 +122,7 @@ func (a *commands) engineFor(ctx context.Context, cfg *config.Crawl, given func(
 }
 
 // crawl runs a crawl in this process to its end.
-func (a *commands) crawl(ctx context.Context, cfg *config.Crawl, given func(string) bool, seeds []canon.URL, p *progress, log *slog.Logger) (ending, error) {
+func (a *commands) crawl(ctx context.Context, cfg *config.Crawl, given func(string) bool, seeds []canon.URL, sent *feeds, p *progress, log *slog.Logger) (ending, error) {
 	var end ending
 	reg := service.NewRegistry()
 	tracer, err := cfg.Tracer("crawl", service.InstanceName("curtsy", cfg.Dir), log)
@@ -150,9 +155,18 @@ func (a *commands) crawl(ctx context.Context, cfg *config.Crawl, given func(stri
 	}
 	w := &watcher{c: e.Crawl(), p: p, log: log, maxTime: cfg.MaxTime, began: time.Now(), seeds: seeds}
 	w.hooks = newAttention(ctx, cfg.Hooks, e.Crawl(), log)
-	err = e.Run(ctx, w.watch)
+	var failed []error
+	err = e.Run(ctx, func(ctx context.Context, first crawl.Status) error {
+		if err := sent.start(ctx, e.Crawl(), cfg.Dir, reg, log); err != nil {
+			return err
+		}
+		err := w.watch(ctx, first)
+		failed = sent.finish(ctx)
+		return err
+	})
 	if err == nil {
 		end = w.ended(e.Last())
+		end.feeds = failed
 	}
 	w.hooks.end(ctx, end, err)
 	return end, err

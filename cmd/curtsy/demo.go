@@ -81,7 +81,7 @@ func (a *commands) demo(ctx context.Context, cfg *config.Demo, keep, stay bool) 
 	p := newProgress(a.Stdout, a.Stderr, "auto")
 	all := func(string) bool { return true }
 	// The simulated web is broken on purpose in every way, so no warnings are shown.
-	end, err := a.crawl(ctx, c, all, seeds, p, term.ServiceLog(c.Common, slog.LevelError, p.logTo(), p.warnings))
+	end, err := a.crawl(ctx, c, all, seeds, &feeds{stop: func() {}}, p, term.ServiceLog(c.Common, slog.LevelError, p.logTo(), p.warnings))
 	if err != nil {
 		return err
 	}

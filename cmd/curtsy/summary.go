@@ -44,7 +44,7 @@ func (e ending) code() int {
 		return app.ExitLimit
 	case e.why != nil:
 		return app.ExitInterrupted
-	case len(e.missed) > 0:
+	case len(e.missed) > 0 || len(e.feeds) > 0:
 		return app.ExitFailed
 	}
 	return app.ExitOK
@@ -66,6 +66,9 @@ func summarize(w io.Writer, end ending) {
 	}
 	if st.Trouble != "" && end.why != nil {
 		fmt.Fprintf(w, "paused at the end: %s\n", term.Clean(st.Trouble))
+	}
+	for _, err := range end.feeds {
+		fmt.Fprintf(w, "not all pages were sent to %s\nWhat was sent is remembered. To go on: curtsy feed --to URL, or the same command again\n", term.Clean(err.Error()))
 	}
 	look.PrintPostponed(w, st)
 	look.PrintPaused(w, st)

@@ -29,6 +29,8 @@ type ending struct {
 	none   bool      // nothing could be fetched at all
 	at     time.Time // when
 
+	feeds []error // why systems of --feed do not have all pages
+
 	datasets int64  // that sites announce, as far as is known
 	failed   string // a URL that failed in this run or before; "": none is known
 	refused  string // the same of one that was refused

@@ -321,7 +321,7 @@ func TestExample(t *testing.T) {
 	}
 	for _, fresh := range []func() any{
 		func() any { return NewCrawl() }, func() any { return NewSeed() }, func() any { return NewReader() },
-		func() any { return NewFrontier() }, func() any { return NewFetcher() }, func() any { return NewIndexer() },
+		func() any { return NewFrontier() }, func() any { return NewFetcher() }, func() any { return NewIndexer() }, func() any { return NewFeed() },
 		func() any { return NewDownload() }, func() any { return NewServe() }, func() any { return NewRUP() },
 	} {
 		got, want := fresh(), fresh()

@@ -25,10 +25,13 @@ type Crawl struct {
 	Disk       `key:",squash"`
 	CrawlLog   `key:",squash"`
 	Mail       `key:",squash"`
-	Admin      `key:",squash"`
-	Access     `key:",squash"`
-	Common     `key:",squash"`
-	NATS       `key:",squash"`
+	// Feed belongs to the process. It is not stored with the crawl.
+	Feed        []string `key:"feed" group:"Output,common" usage:"keep the system at ‹URL› in step with the stored pages, as curtsy feed does (repeatable)" example:"file:///srv/pages"`
+	FeedSecrets `key:",squash"`
+	Admin       `key:",squash"`
+	Access      `key:",squash"`
+	Common      `key:",squash"`
+	NATS        `key:",squash"`
 }
 
 // ProgressModes are the forms in which `curtsy crawl` shows its progress. auto redraws one line in

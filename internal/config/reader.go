@@ -125,6 +125,25 @@ func (c *FeedTo) check(src *Source) error {
 	return src.refuseOther("feed-content", "is no part of a page")
 }
 
+// Feeder are the settings of `curtsy feeder`.
+type Feeder struct {
+	Daemon `key:",squash"`
+	FeedTo `key:",squash"`
+	Dir    string `key:"dir" group:"Output,common" usage:"keep the changes that the other system refuses in ‹DIR›" example:"/var/lib/curtsy"`
+}
+
+// NewFeeder has the defaults of `curtsy feeder`.
+func NewFeeder() *Feeder {
+	c := &Feeder{Daemon: newDaemon(), FeedTo: newFeedTo(), Dir: defaultDir}
+	c.Follow = true
+	return c
+}
+
+func (c *Feeder) check(src *Source) error {
+	c.Follow = true
+	return errors.Join(c.Daemon.check(src), c.FeedTo.check(src))
+}
+
 // Feed are the settings of `curtsy feed`.
 type Feed struct {
 	Reader `key:",squash"`

@@ -150,6 +150,7 @@ type Sink interface {
 // It says what to do. The feed waits longer before it tries again.
 type Permanent struct{ Err error }
 
+// Error is the text of the cause.
 func (p *Permanent) Error() string { return p.Err.Error() }
 
 // Unwrap returns the cause.
@@ -161,6 +162,7 @@ type Later struct {
 	After time.Duration // 0: it does not say how long
 }
 
+// Error is the text of the cause.
 func (l *Later) Error() string { return l.Err.Error() }
 
 // Unwrap returns the cause.

@@ -58,6 +58,7 @@ type Feeder struct {
 	wake  []chan struct{} // of each shard; capacity 1
 
 	ending    chan struct{} // closed: end when everything was sent
+	over      chan struct{} // closed when Run returns
 	endOnce   sync.Once
 	preparing chan struct{} // a semaphore with one slot, which guards prepared
 
@@ -86,7 +87,7 @@ func New(c questions.Crawl, spec crawl.Spec, sink Sink, o Options) (*Feeder, err
 	if o.Fault == nil {
 		o.Fault = func(string) error { return nil }
 	}
-	f := &Feeder{crawl: c, sink: sink, o: o, dead: &refusals{path: o.Dead}, ending: make(chan struct{}), preparing: make(chan struct{}, 1)}
+	f := &Feeder{crawl: c, sink: sink, o: o, dead: &refusals{path: o.Dead}, ending: make(chan struct{}), over: make(chan struct{}), preparing: make(chan struct{}, 1)}
 	if err := f.SetSpec(spec); err != nil {
 		return nil, err
 	}
@@ -122,6 +123,9 @@ func (f *Feeder) Finish() {
 	})
 }
 
+// Ended returns a channel that is closed when Run returns. Run may be called once.
+func (f *Feeder) Ended() <-chan struct{} { return f.over }
+
 // finishing returns when Finish was called.
 func (f *Feeder) finishing() (since time.Time, yes bool) {
 	select {
@@ -137,6 +141,7 @@ func (f *Feeder) finishing() (since time.Time, yes bool) {
 // Run sends changes until ctx ends; then it returns nil. After Finish, it returns when everything
 // was sent; its error then says what was not sent. A shard that fails does not stop the others.
 func (f *Feeder) Run(ctx context.Context) error {
+	defer close(f.over)
 	defer f.dead.close()
 	watching, stop := context.WithCancel(ctx)
 	defer stop()

@@ -104,7 +104,19 @@ func (a *commands) feed(ctx context.Context, cfg *config.Feed) (err error) {
 	name = cmp.Or(cfg.Name, name)
 	var sent, refused atomic.Int64
 	line := term.NewStatusLine(a.Stderr)
-	f, err := feed.New(c, c.Spec, sink, feed.Options{
+	var asked questions.Crawl = c
+	if cfg.URL == "" && !c.Stopped() && cfg.Every() > 0 { // the crawl may end and begin again
+		d, err := engine.WatchDirectory(ctx, cfg.Dir, a.Logger(&cfg.Reader), engine.OpenFiles)
+		if err != nil {
+			return err
+		}
+		watching, stop := context.WithCancel(ctx)
+		ended := make(chan error, 1)
+		go func() { ended <- d.Run(watching) }()
+		defer func() { stop(); err = errors.Join(err, <-ended, d.Close()) }()
+		asked = engine.Followed{Directory: d}
+	}
+	f, err := feed.New(asked, c.Spec, sink, feed.Options{
 		Name: name, Content: cfg.Content, Fields: cfg.Fields, For: cfg.For, UnknownToo: cfg.UnknownToo, Every: cfg.Every(),
 		Dead: feed.DeadFile(cfg.Dir, name), Log: a.Logger(&cfg.Reader),
 		Events: feed.Events{
