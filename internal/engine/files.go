@@ -23,7 +23,8 @@ func OpenFiles(dir string) (*asker.Crawl, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	x.Hide(f.Spec().Forgotten)
+	spec := f.Spec()
+	x.Follow(&spec)
 	files := func() error { return errors.Join(x.Close(), f.Close()) }
 	return asker.Stopped(f.Spec(), files, f.Handlers(), x.Handlers(f.Spec().Agent)), nil
 }
@@ -42,6 +43,6 @@ func OpenPages(dir string) (*asker.Crawl, error) {
 	if err != nil {
 		return nil, err
 	}
-	x.Hide(spec.Forgotten)
+	x.Follow(&spec)
 	return asker.Stopped(spec, x.Close, x.Handlers(spec.Agent)), nil
 }

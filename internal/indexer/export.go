@@ -59,26 +59,31 @@ func (e *exporter) read(in part, p *pages.Page, content string, all bool) Record
 		rec.Withheld = "noarchive"
 		return rec
 	}
-	body, err := p.Unpack(e.buf)
+	shown := in.content
+	if content == "html" {
+		shown = nil // the page itself
+	}
+	page, err := p.Readable(e.buf, shown)
 	if err != nil {
 		rec.Withheld = err.Error()
 		return rec
 	}
+	kind, charset, body := page.ContentType, page.Charset, page.Body
 	if p.Encoding != crawl.EncodingNone {
 		e.buf = body
 	}
 	switch {
 	case content == "html": // the page itself, with data-nosnippet for its reader
-		rec.HTML = e.cut(html.Decode(body, p.Charset), &rec.Cut)
+		rec.HTML = e.cut(html.Decode(body, charset), &rec.Cut)
 	case content == "markdown":
-		md, none := e.extract.Markdown(&pagetext.Page{URL: p.URL, ContentType: p.ContentType, Charset: p.Charset, Title: p.Title}, body)
+		md, none := e.extract.Markdown(&pagetext.Page{URL: p.URL, ContentType: kind, Charset: charset, Title: p.Title}, body)
 		if rec.Markdown = e.cut(md, &rec.Cut); none && !all {
 			rec.Markdown, rec.Withheld = "", "nosnippet"
 		}
 	case all:
-		rec.Text = e.cut(e.extract.Text(p.ContentType, p.Charset, body).Body, &rec.Cut)
+		rec.Text = e.cut(e.extract.Text(kind, charset, body).Body, &rec.Cut)
 	default:
-		text, none := e.extract.Quotable(p.URL, p.ContentType, p.Charset, body)
+		text, none := e.extract.Quotable(p.URL, kind, charset, body)
 		rec.Text = e.cut(text, &rec.Cut)
 		if none {
 			rec.Withheld = "nosnippet"

@@ -35,7 +35,7 @@ func (a answers) quoting(_ context.Context, r questions.URLRequest, send func(cr
 		}
 		limits := tagged(&p)
 		// A page that cannot be read is not quoted, and has no statements.
-		_ = in.marks.read(&p, func() { limits = append(limits, quiet(&p)...) })
+		_ = in.marks.read(&p, func() { limits = append(limits, quiet(&p, in.content)...) })
 		for _, q := range limits {
 			if err := send(q); err != nil {
 				return err
@@ -76,13 +76,13 @@ func tagged(p *pages.Page) []crawl.QuoteLimit {
 }
 
 // quiet returns the limits of parts of a page's text.
-func quiet(p *pages.Page) []crawl.QuoteLimit {
-	body, err := p.Unpack(nil)
+func quiet(p *pages.Page, content pages.Content) []crawl.QuoteLimit {
+	page, err := p.Readable(nil, content)
 	if err != nil || !p.SnippetAllowed() {
 		return nil
 	}
 	var x pagetext.Extractor
-	r := x.Read(p.URL, p.ContentType, p.Charset, body)
+	r := x.Read(p.URL, page.ContentType, page.Charset, page.Body)
 	q := crawl.QuoteLimit{Rule: crawl.RuleDataNoSnippet, From: crawl.FromText}
 	for _, s := range r.Spans {
 		if s.Kind == pagetext.NoSnippet {

@@ -16,6 +16,7 @@ import (
 	"github.com/curtsy/curtsy/internal/indexer/assignment"
 	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/internal/search"
+	"github.com/curtsy/curtsy/internal/siterules"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -27,6 +28,7 @@ type Reader struct {
 	marks     *marks
 	forgotten atomic.Pointer[crawl.Forgotten]
 	hidden    atomic.Pointer[string] // Spec.ForgottenText of forgotten
+	rules     atomic.Pointer[siterules.Rules]
 	archived  archive.Sizes
 	types     typeCounts
 }
@@ -40,7 +42,7 @@ func OpenDir(dir string) (*Reader, error) {
 		return nil, err
 	}
 	for _, p := range r.all {
-		index, err := search.OpenReadOnly(assignment.SearchFile(dir, p.id), p.store, search.Options{Hidden: r.hides, HiddenHost: r.hidesHost, Read: r.marks.read})
+		index, err := search.OpenReadOnly(assignment.SearchFile(dir, p.id), p.store, search.Options{Hidden: r.hides, HiddenHost: r.hidesHost, Read: r.marks.read, Content: p.content})
 		if err != nil {
 			return nil, errors.Join(err, r.Close())
 		}
@@ -59,7 +61,7 @@ func OpenFeeds(dir string, spec crawl.Spec) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Hide(spec.Forgotten)
+	r.Follow(&spec)
 	for _, p := range r.all {
 		for n := expireBatch; n == expireBatch; {
 			if n, err = p.store.Expire(time.Now(), expireBatch); err != nil {
@@ -92,9 +94,18 @@ func openStores(dir string, open func(id int) (*pages.Store, error)) (*Reader, e
 	// look as if it had died of them.
 	r.marks = openMarks(dir, 0, nil, ownProcess(noSites))
 	for i, id := range ids {
-		r.all = append(r.all, part{id, stores[i], new(atomic.Pointer[search.Index]), new(atomic.Bool), r.marks, r.hides})
+		r.all = append(r.all, part{id, stores[i], new(atomic.Pointer[search.Index]), new(atomic.Bool), r.marks, r.hides, contentBy(r.rules.Load)})
 	}
 	return r, nil
+}
+
+// Follow makes the Reader show pages as a spec wants it: without what is forgotten (Hide), and as
+// its site rules say. Rules that this version cannot read count for nothing.
+func (r *Reader) Follow(spec *crawl.Spec) {
+	r.Follow(&spec)
+	if rules, err := siterules.Of(spec); err == nil {
+		r.rules.Store(rules)
+	}
 }
 
 // Hide makes the Reader leave out what crawl.Spec.Forgotten names. What was forgotten while the

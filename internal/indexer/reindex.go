@@ -13,6 +13,7 @@ import (
 	"github.com/curtsy/curtsy/internal/indexer/assignment"
 	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/internal/search"
+	"github.com/curtsy/curtsy/internal/siterules"
 )
 
 // `curtsy reindex` writes the time into the spec of a running crawl. Each shard whose index has
@@ -138,21 +139,25 @@ func (f *searchFollower) analyzeInTurn(ctx context.Context) (done func(), err er
 	}
 }
 
-// Reindex builds the search indexes of a crawl that does not run again from its stored pages, and
-// gives them the mark that Spec.Reindex requests. If progress is not nil, it is called with how
+// Reindex builds the search indexes of a crawl that does not run again from its stored pages, as
+// its site rules say, and gives them the mark that Spec.Reindex requests. If progress is not nil, it is called with how
 // many pages of the current shard were indexed and how many are left. If ctx ends, Reindex returns
 // its error. Finished shards then have their new index, and the others the old one.
-func Reindex(ctx context.Context, dir, mark string, log *slog.Logger, progress func(done, left int64)) error {
+func Reindex(ctx context.Context, dir string, spec *crawl.Spec, log *slog.Logger, progress func(done, left int64)) error {
 	ids, err := shardsIn(dir)
 	if err != nil {
 		return err
 	}
-	marks := openMarks(dir, 0, log, ownProcess(noSites))
+	rules, err := siterules.Of(spec)
+	if err != nil {
+		return err
+	}
+	marks := openMarks(dir, 0, log, ownProcess(func() string { return spec.Sites }))
 	defer marks.close()
 	before := int64(0)
 	for _, id := range ids {
 		shard := int64(0)
-		o := search.Options{Log: log, Read: marks.read, Mark: mark, Progress: func(done, left int64) {
+		o := search.Options{Log: log, Read: marks.read, Mark: spec.Reindex, Content: contentBy(func() *siterules.Rules { return rules }), Progress: func(done, left int64) {
 			if shard = done; progress != nil {
 				progress(before+done, left)
 			}

@@ -101,7 +101,7 @@ func TestReindexBesideACrawl(t *testing.T) {
 		w.settled(x)
 		want = w.found()
 		stop()
-		if err := Reindex(t.Context(), dir, "2", nil, nil); err != nil {
+		if err := Reindex(t.Context(), dir, &crawl.Spec{Reindex: "2"}, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		x, _ = w.start(Options{Dir: dir, Search: true, Embedded: true})
@@ -183,7 +183,7 @@ func TestReindexAtRestCutShort(t *testing.T) {
 		want := w.found()
 		stop()
 		ctx, cancel := context.WithCancel(t.Context())
-		if err := Reindex(ctx, dir, "", nil, func(int64, int64) { cancel() }); !errors.Is(err, context.Canceled) {
+		if err := Reindex(ctx, dir, new(crawl.Spec), nil, func(int64, int64) { cancel() }); !errors.Is(err, context.Canceled) {
 			t.Errorf("Reindex = %v", err)
 		}
 		files, err := filepath.Glob(filepath.Join(dir, "search-*"))

@@ -63,6 +63,8 @@ type part struct {
 	gone  *atomic.Bool
 	marks *marks               // of the directory
 	hides func(canon.URL) bool // the URL is forgotten, but perhaps not deleted yet
+	// content is what people and search read of a page; nil: the page as it is.
+	content pages.Content
 }
 
 // hidden reports whether a URL must not be shown.
@@ -96,7 +98,7 @@ func (p part) behind(searching bool) int64 {
 func (x *Indexer) serve(parent context.Context, home *assignment.Shard, store *pages.Store, epoch uint64) error {
 	ctx, stop := context.WithCancel(parent)
 	defer stop()
-	s := &shard{part: part{home.ID(), store, new(atomic.Pointer[search.Index]), new(atomic.Bool), x.marks, x.hides}, x: x, assignment: home, log: home.Log(),
+	s := &shard{part: part{home.ID(), store, new(atomic.Pointer[search.Index]), new(atomic.Bool), x.marks, x.hides, contentBy(x.rules.Load)}, x: x, assignment: home, log: home.Log(),
 		stop: stop, fenced: make(chan struct{})}
 	s.reader = pageReader{log: s.log, marks: s.marks}
 	s.search = &searchFollower{part: s.part, x: x, log: s.log}

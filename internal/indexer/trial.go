@@ -132,7 +132,9 @@ func readAll(p *pages.Page, sites string) {
 	}
 	if rules, err := siterules.Of(&crawl.Spec{Sites: sites}); err == nil {
 		if site := rules.Reader(p.URL); site != nil {
-			site.Read(siterules.InputOf(&p.Page, nil, body))
+			in := siterules.InputOf(&p.Page, nil, body)
+			site.Read(in)
+			site.Content(in.ContentType, in.Charset, body)
 		}
 	}
 	var x pagetext.Extractor

@@ -93,7 +93,7 @@ func TestOpenDirAfterKill(t *testing.T) {
 		}
 		r.Close()
 		var done int64
-		if err := Reindex(t.Context(), left, "", nil, func(n, _ int64) { done = n }); err != nil || done != 3 {
+		if err := Reindex(t.Context(), left, new(crawl.Spec), nil, func(n, _ int64) { done = n }); err != nil || done != 3 {
 			t.Errorf("Reindex = %v after %d pages", err, done)
 		}
 		if r, err = OpenDir(left); err != nil {

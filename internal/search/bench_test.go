@@ -143,7 +143,7 @@ func BenchmarkIndex(b *testing.B) {
 func BenchmarkRead(b *testing.B) {
 	all := corpusPages(corpus(b, 1000))
 	b.ReportAllocs()
-	began, r := cpu(), newReader()
+	began, r := cpu(), newReader(nil)
 	for i := 0; b.Loop(); i++ {
 		r.read(&all[i%len(all)])
 		if r.build.Len() == batchPages {

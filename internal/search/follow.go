@@ -86,7 +86,7 @@ func (x *Index) Step(ctx context.Context) (n int, err error) {
 	}
 	// The batch is read before the transaction begins, so that ctx can end it between two pages.
 	if x.reader == nil {
-		x.reader = newReader()
+		x.reader = newReader(x.o.Content)
 	}
 	x.full = false
 	for i := range changes {
@@ -171,7 +171,7 @@ func (x *Index) add(p *pages.Page) {
 
 // Try reads a page as indexing does, without storing anything.
 func Try(p *pages.Page) {
-	newReader().read(p)
+	newReader(nil).read(p)
 }
 
 // segmentMost is the size from which segments are not merged any more. The result of a merge is at

@@ -28,6 +28,8 @@ type Options struct {
 	// Read, when set, runs f, which reads page p. It returns an error when the page cannot be read;
 	// the page is then neither indexed nor shown.
 	Read func(p *pages.Page, f func()) error
+	// Content, when set, makes of a page what is indexed and shown of it.
+	Content pages.Content
 	// Hidden, when set, reports which pages must not be shown although they are stored.
 	Hidden func(canon.URL) bool
 	// HiddenHost belongs to Hidden: whether all pages of a host must not be shown, or some of them.

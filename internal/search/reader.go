@@ -40,20 +40,23 @@ type reader struct {
 	build   segment.Builder
 	langs   []string // by number; the first is none
 	buf     []byte
+	content pages.Content // nil: pages are read as they are
 }
 
-func newReader() *reader { return &reader{keys: analysis.NewKeyer(), langs: []string{""}} }
+func newReader(content pages.Content) *reader {
+	return &reader{keys: analysis.NewKeyer(), langs: []string{""}, content: content}
+}
 
 // keepBuffer is the size up to which a buffer is reused for the next page.
 const keepBuffer = 1 << 20
 
 // read adds the words of a page to the segment that is being built.
 func (r *reader) read(p *pages.Page) {
-	body, err := p.Unpack(r.buf)
-	if err == nil && p.Encoding != crawl.EncodingNone && cap(body) <= keepBuffer {
-		r.buf = body
+	read, err := p.Readable(r.buf, r.content)
+	if err == nil && p.Encoding != crawl.EncodingNone && cap(read.Body) <= keepBuffer {
+		r.buf = read.Body
 	}
-	t := r.extract.Read(p.URL, p.ContentType, p.Charset, body)
+	t := r.extract.Read(p.URL, read.ContentType, read.Charset, read.Body)
 	r.take(p, &t, analysis.Language(cmp.Or(p.Lang, t.Lang), t.Body))
 }
 

@@ -44,6 +44,8 @@ type snipper struct {
 	plan    *Plan
 	marks   []mark
 
+	content pages.Content // nil: pages are read as they are
+
 	packed, body []byte // buffers for a page's body, as stored and unpacked
 }
 
@@ -93,12 +95,12 @@ func (r *snipper) snippet(p *pages.Page, plan *Plan) (string, [][2]int) {
 	if p.Directives&crawl.NoSnippet != 0 {
 		return "", nil
 	}
-	body, err := p.Unpack(r.body)
+	page, err := p.Readable(r.body, r.content)
 	if err != nil {
 		return "", nil
 	}
 	if p.Encoding != crawl.EncodingNone {
-		r.body = body
+		r.body = page.Body
 	}
 	r.prepare(plan)
 	limit := snippetBytes
@@ -121,7 +123,7 @@ func (r *snipper) snippet(p *pages.Page, plan *Plan) (string, [][2]int) {
 	var from, to int
 	for all := false; !all; most *= moreLooks {
 		var read pagetext.Reading
-		read, all = r.extract.ReadBeginning(p.ContentType, p.Charset, body, most)
+		read, all = r.extract.ReadBeginning(page.ContentType, page.Charset, page.Body, most)
 		text, spans = read.Quotable() // from here on, text marked data-nosnippet is excluded
 		if len(text) >= snippetText {
 			text, all = text[:snippetText], true

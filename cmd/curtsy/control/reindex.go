@@ -65,7 +65,7 @@ func (a *commands) reindexStopped(ctx context.Context, cfg *config.Reader) (err 
 	}()
 	var pages int64
 	line := term.NewStatusLine(a.Stderr)
-	err = indexer.Reindex(ctx, cfg.Dir, from.Spec.Reindex, a.Logger(cfg), func(done, left int64) {
+	err = indexer.Reindex(ctx, cfg.Dir, &from.Spec, a.Logger(cfg), func(done, left int64) {
 		pages = done
 		line.Show(func() string {
 			return fmt.Sprintf("%s indexed, %s left in this shard", term.Count(done, "page"), humanize.Comma(left))
