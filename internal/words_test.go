@@ -50,6 +50,8 @@ var wordExceptions = []struct{ where, word, reason string }{
 	{"internal/frontier/store/metrics.go", "held", "a value of the label outcome, which is public"},
 	{"internal/web/mcp/hosts.go", "held", "a value of the argument state, which is public"},
 	{"internal/search/analysis/stopwords.go", "", "words of other languages"},
+	{"internal/siterules/draft/candidates.go", "", "selectors and names of HTML"},
+	{"internal/siterules/elements.go", "aside", "an element of HTML"},
 	{"internal/simweb/", "", "pages of the simulated web"},
 }
 

@@ -5,9 +5,9 @@
 //	curtsy search "words"
 //
 // This package has the root of all commands and those that start a crawl. The others are in
-// packages beside it: look, control, data, archive, check and atp. Each command has a file of its
-// own. crawl.go is the place to start reading: it puts an embedded NATS server, a frontier, a
-// fetcher and an indexer together. The daemons run the same packages one by one: curtsy frontier,
+// packages beside it: look, control, data, archive, check, sites and atp. Each command has a file
+// of its own. crawl.go is the place to start reading: it puts an embedded NATS server, a frontier,
+// a fetcher and an indexer together. The daemons run the same packages one by one: curtsy frontier,
 // or a link to this program that is called frontier.
 package main
 
@@ -15,6 +15,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/curtsy/curtsy/cmd/curtsy/archive"
 	"github.com/curtsy/curtsy/cmd/curtsy/atp"
@@ -23,6 +24,7 @@ import (
 	"github.com/curtsy/curtsy/cmd/curtsy/data"
 	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 	"github.com/curtsy/curtsy/cmd/curtsy/look"
+	"github.com/curtsy/curtsy/cmd/curtsy/sites"
 	"github.com/curtsy/curtsy/internal/cli"
 	"github.com/curtsy/curtsy/internal/daemons"
 	"github.com/curtsy/curtsy/internal/indexer"
@@ -98,7 +100,7 @@ func commandGroups(a *app.App) []commandGroup {
 		{"Control", control.Commands(a)},
 		{"Data", data.Commands(a)},
 		{"Archive", archive.Commands(a)},
-		{"Check", append(check.Commands(a), atp.Commands(a)...)},
+		{"Check", slices.Concat(check.Commands(a), atp.Commands(a), sites.Commands(a))},
 		{"Cluster", append(daemons.Commands(a.Stderr), c.retireCommand(), c.healthcheckCommand())},
 	}
 }

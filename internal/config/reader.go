@@ -6,6 +6,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/feed/sinks"
+	"github.com/curtsy/curtsy/internal/settings"
 	"github.com/curtsy/curtsy/pkg/usage"
 )
 
@@ -156,3 +157,30 @@ func NewFeed() *Feed { return &Feed{Reader: *NewReader(), FeedTo: newFeedTo()} }
 func newFeedTo() FeedTo { return FeedTo{Content: "text"} }
 
 func (c *Feed) check(src *Source) error { return errors.Join(c.Reader.check(src), c.FeedTo.check(src)) }
+
+// SitesTest are the settings of `curtsy sites test` and `curtsy sites init`: the crawl with stored
+// pages, and the identity of the requester.
+type SitesTest struct {
+	Dir          string   `key:"dir" group:"Output,common" usage:"use the crawl in ‹DIR›" example:"./curtsy-data"`
+	Contact      string   `key:"contact"`
+	AllowPrivate bool     `key:"allow-private"`
+	Resolve      []string `key:"resolve" group:"Access,common"`
+	Sign         `key:",squash"`
+	SiteAccess   `key:",squash"`
+	Common       `key:",squash"`
+	NATS         `key:",squash"`
+}
+
+// NewSitesTest has the defaults of `curtsy sites test`.
+func NewSitesTest() *SitesTest {
+	return &SitesTest{Sign: newSign(), Common: newCommon(), NATS: newNATS(), Dir: defaultDir}
+}
+
+// Reader are the settings that select the crawl.
+func (c *SitesTest) Reader() *Reader { return &Reader{Dir: c.Dir, Common: c.Common, NATS: c.NATS} }
+
+func (c *SitesTest) check(src *Source) error {
+	typed := settings.Defaults()
+	typed.Contact, typed.Resolve = c.Contact, c.Resolve
+	return errors.Join(checkSettings(src, &typed), c.Sign.check(src), c.SiteAccess.check(src), c.Common.check(src), c.NATS.check(src))
+}

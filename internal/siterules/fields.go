@@ -28,9 +28,9 @@ var (
 	fieldName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
 	// columns are the columns and members of exports, the filters of the search, and the names that
 	// sinks of a feed use. TestReservedNames compares them with those packages.
-	columns = strings.Fields("aliases after before body canonical changed content cut deleted depth description digest domain etag fetched fetched_at " +
+	columns = strings.Fields("alias_of aliases after before body canonical changed charset content cut deleted depth description digest domain etag fetched fetched_at " +
 		"fields found_on format history host html id in intitle inurl kept_until lang language last_changed length license markdown max_snippet modified op page path " +
-		"pages query reason removed robots rules sha256 shard site size snippet snippet_allowed sort source status text time title truncated type url usage withheld year")
+		"pages query reason removed robots rules sha256 shard site size snippet snippet_allowed sort source status text time title truncated type url usage vary withheld year")
 	columnStarts = []string{"url_", "fetch_", "content_", "usage_", "curtsy_"}
 )
 
@@ -100,10 +100,19 @@ func (r *reader) field(name string, k, v *yaml.Node) *field {
 	if !typed {
 		f.kind = crawl.FieldKeyword
 	}
+	r.fixedValues(f, v, standard)
+	if len(r.all) > before {
+		return nil
+	}
+	return f
+}
+
+// fixedValues checks the values of const and default, which must be of the field's type.
+func (r *reader) fixedValues(f *field, v, standard *yaml.Node) {
 	check := func(text string, n *yaml.Node, what string) {
 		value, ok, cut := canonical(f.kind, f.formats, text)
 		if !ok || cut {
-			r.at(n, "%s %q of field %s is not of type %s%s", what, text, name, f.kind, typeHint(f.kind))
+			r.at(n, "%s %q of field %s is not of type %s%s", what, text, f.name, f.kind, typeHint(f.kind))
 		}
 		if what == "default" {
 			f.standard = append(f.standard, value)
@@ -111,17 +120,17 @@ func (r *reader) field(name string, k, v *yaml.Node) *field {
 	}
 	if standard != nil {
 		if f.required {
-			r.at(standard, "field %s is required, so it cannot have a default; leave one of them out", name)
+			r.at(standard, "field %s is required, so it cannot have a default; leave one of them out", f.name)
 		}
 		r.list(standard, "default", func(text string, n *yaml.Node) { check(text, n, "default") })
 		if len(f.standard) > 1 && !f.many {
-			r.at(standard, "field %s has several defaults; write many: true", name)
+			r.at(standard, "field %s has several defaults; write many: true", f.name)
 		}
 	}
 	if f.from.name == "const" {
 		if n := child(v, "const"); n.Kind == yaml.SequenceNode {
 			if len(n.Content) > 1 && !f.many {
-				r.at(n, "field %s has several values; write many: true", name)
+				r.at(n, "field %s has several values; write many: true", f.name)
 			}
 			for _, c := range n.Content {
 				check(c.Value, c, "value")
@@ -130,10 +139,6 @@ func (r *reader) field(name string, k, v *yaml.Node) *field {
 			check(n.Value, n, "value")
 		}
 	}
-	if len(r.all) > before {
-		return nil
-	}
-	return f
 }
 
 // one reads a source of which there may be only one.

@@ -3,7 +3,6 @@ package siterules
 import (
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"io"
 	"regexp"
 	"slices"
@@ -13,9 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/hours"
 	"github.com/curtsy/curtsy/pkg/canon"
-	"github.com/curtsy/curtsy/pkg/usage"
 )
 
 // Parse reads the text of a file. Name is that of the file, for messages. An error is an *Error,
@@ -30,11 +27,7 @@ func Parse(name, text string) (*Rules, error) {
 	if err := p.err(); err != nil {
 		return nil, err
 	}
-	if text != "" {
-		h := fnv.New64a()
-		io.WriteString(h, text)
-		p.rules.hash = max(h.Sum64(), 1)
-	}
+	p.rules.hash = (&crawl.Spec{Sites: text}).SitesHash()
 	return p.rules, nil
 }
 
@@ -123,12 +116,6 @@ type entry struct {
 	fields       []*field
 }
 
-// hostKeys are about a host, so an entry with a path cannot have them.
-var hostKeys = []string{"delay", "hours", "subdomains", "max-pages"}
-
-var entryKeys = []string{"include", "exclude", "subdomains", "types", "purposes", "delay", "hours", "max-depth", "max-pages", "render",
-	"seeds", "sitemaps", "fields", "content", "skip"}
-
 func (p *parser) entry(k, v *yaml.Node) {
 	about, ok := p.key(k)
 	if ok {
@@ -138,17 +125,22 @@ func (p *parser) entry(k, v *yaml.Node) {
 		p.ids[about.id()] = k.Line
 	}
 	e := &entry{key: about, line: k.Line, number: len(p.rules.entries), has: map[string]bool{}}
+	e.site.entry = e
+	if v.Kind == yaml.ScalarNode && v.Tag == "!!null" {
+		v = &yaml.Node{Kind: yaml.MappingNode} // only comments follow
+	}
 	p.each(v, "entry "+k.Value, func(name string, k, v *yaml.Node) {
-		if !slices.Contains(entryKeys, name) {
-			p.unknown(k, "an entry", entryKeys)
+		i := slices.IndexFunc(settings, func(s setting) bool { return s.name == name })
+		if i < 0 {
+			p.unknown(k, "an entry", settingNames(settings))
 			return
 		}
-		if about.path != "" && slices.Contains(hostKeys, name) {
+		if about.path != "" && settings[i].host {
 			p.at(k, "%s is about a whole host, so it cannot be set for a path; move it to an entry %s", name, quoteKey(about.site()))
 			return
 		}
 		e.has[name] = true
-		p.setting(e, name, v)
+		settings[i].read(p, e, v, name)
 	})
 	p.rules.entries = append(p.rules.entries, e)
 }
@@ -159,57 +151,6 @@ func quoteKey(key string) string {
 		return strconv.Quote(key)
 	}
 	return key
-}
-
-// setting reads one key of an entry.
-func (p *parser) setting(e *entry, name string, v *yaml.Node) {
-	s := &e.site
-	switch name {
-	case "include", "exclude":
-		into := &s.include
-		if name == "exclude" {
-			into = &s.exclude
-		}
-		p.list(v, name, func(text string, n *yaml.Node) {
-			if g := p.pattern(text, n, name); g != nil {
-				*into = append(*into, g)
-			}
-		})
-	case "subdomains":
-		s.Subdomains = p.boolean(v, name)
-		if s.Subdomains && e.host.IsBelow() {
-			p.at(v, "subdomains: %q covers the names below it already; leave it out", e.text)
-		}
-	case "types":
-		s.Types = p.words(v, name, crawl.TypeNames())
-	case "purposes":
-		s.Purposes = p.words(v, name, usage.PurposeNames())
-	case "delay":
-		s.Delay = p.duration(v, name)
-	case "hours":
-		s.Hours = p.text(v, name)
-		if _, err := hours.Parse(s.Hours, ""); err != nil {
-			p.at(v, "hours: %v", err)
-		}
-	case "max-depth":
-		s.MaxDepth = new(int(p.number(v, name, 0)))
-	case "max-pages":
-		s.MaxPages = p.number(v, name, 1)
-	case "render":
-		if text := p.text(v, name); text != "" && text != "never" {
-			p.at(v, "render %q: Curtsy runs no scripts and does not render pages; write never, or leave it out", text)
-		}
-	case "seeds":
-		s.seeds = p.urls(v, name)
-	case "sitemaps":
-		s.sitemaps = p.urls(v, name)
-	case "fields":
-		p.fields(e, v)
-	case "content":
-		p.content(e, v)
-	case "skip":
-		s.skip = p.conditions(v)
-	}
 }
 
 // words reads a list of words of a setting.
@@ -250,8 +191,8 @@ func cause(err error) string {
 	}
 }
 
-func (p *parser) fields(e *entry, v *yaml.Node) {
-	p.each(v, "fields", func(name string, k, v *yaml.Node) {
+func (p *parser) fields(e *entry, v *yaml.Node, what string) {
+	p.each(v, what, func(name string, k, v *yaml.Node) {
 		f := p.field(name, k, v)
 		if f == nil {
 			return
@@ -268,12 +209,10 @@ func (p *parser) fields(e *entry, v *yaml.Node) {
 	}
 }
 
-var contentKeys = []string{"main", "drop", "title", "description"}
-
-func (p *parser) content(e *entry, v *yaml.Node) {
+func (p *parser) content(e *entry, v *yaml.Node, what string) {
 	s := &e.site
-	p.each(v, "content", func(name string, k, v *yaml.Node) {
-		e.has["content."+name] = true
+	p.each(v, what, func(name string, k, v *yaml.Node) {
+		e.has[what+"."+name] = true
 		switch name {
 		case "main", "drop":
 			into := &s.main
@@ -290,7 +229,7 @@ func (p *parser) content(e *entry, v *yaml.Node) {
 		case "description":
 			s.description = p.override(name, v)
 		default:
-			p.unknown(k, "content", contentKeys)
+			p.unknown(k, what, settingNames(contentParts))
 		}
 	})
 }

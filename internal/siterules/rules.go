@@ -143,28 +143,14 @@ func (r *Rules) chain(u canon.URL) (chain []*entry) {
 func (r *Rules) merged(chain []*entry) *Site {
 	s := &Site{rules: r, entry: chain[0]}
 	done := map[string]bool{}
-	first := func(e *entry, key string) bool {
-		if !e.has[key] || done[key] {
-			return false
-		}
-		done[key] = true
-		return true
-	}
 	for _, e := range chain {
-		o := &e.site
-		s.Delay = max(s.Delay, o.Delay)
-		for key, set := range map[string]func(){
-			"hours": func() { s.Hours = o.Hours }, "max-pages": func() { s.MaxPages = o.MaxPages },
-			"max-depth": func() { s.MaxDepth = o.MaxDepth }, "types": func() { s.Types = o.Types },
-			"purposes": func() { s.Purposes = o.Purposes }, "subdomains": func() { s.Subdomains = o.Subdomains },
-			"include":      func() { s.include, s.includes = o.include, e },
-			"exclude":      func() { s.exclude = o.exclude },
-			"skip":         func() { s.skip = o.skip },
-			"content.main": func() { s.main = o.main }, "content.drop": func() { s.drop = o.drop },
-			"content.title": func() { s.title = o.title }, "content.description": func() { s.description = o.description },
-		} {
-			if first(e, key) {
-				set()
+		s.Delay = max(s.Delay, e.site.Delay)
+		for prefix, list := range map[string][]setting{"": settings, "content.": contentParts} {
+			for _, k := range list {
+				if key := prefix + k.name; k.take != nil && e.has[key] && !done[key] {
+					done[key] = true
+					k.take(s, &e.site)
+				}
 			}
 		}
 		for _, f := range e.fields {

@@ -95,7 +95,7 @@ needed.`,
 	cmd.Flags().BoolVar(&m.connect, "connect", false, "connect to the servers, and show whether they answer")
 	cmd.Flags().BoolVar(&m.asJSON, "json", false, "print one JSON object")
 	return app.Configured(cmd, m.cfg, func(cmd *cobra.Command, args []string, _ *config.Source) error {
-		ctx, cancel := context.WithTimeout(cmd.Context(), byHand)
+		ctx, cancel := context.WithTimeout(cmd.Context(), app.RequestTime)
 		defer cancel()
 		ans, err := m.answer(ctx, c, args[0])
 		if err != nil {
@@ -177,8 +177,8 @@ func (m *mobileCheck) asked(site canon.Origin) (canon.URL, error) {
 // opened makes what sends requests.
 func (m *mobileCheck) opened() (err error) {
 	if m.requests == nil {
-		m.requests, err = requester(m.app, requesterOptions{
-			sign: m.cfg.Sign, access: m.cfg.SiteAccess, contact: m.cfg.Contact, allowPrivate: m.cfg.AllowPrivate, resolve: m.cfg.Resolve,
+		m.requests, err = m.app.Requester(app.RequesterOptions{
+			Sign: m.cfg.Sign, Access: m.cfg.SiteAccess, Contact: m.cfg.Contact, AllowPrivate: m.cfg.AllowPrivate, Resolve: m.cfg.Resolve,
 		})
 	}
 	return err

@@ -62,13 +62,13 @@ func (c rupCommands) asking(cmd *cobra.Command, example string, ask func(context
 	cmd.Flags().StringVar(&r.cgi, "cgi", "", "use the update server at this `URL` instead of the one in /rupinfo.txt")
 	cmd.Flags().BoolVar(&r.asJSON, "json", false, "print one JSON object")
 	return app.Configured(cmd, r.cfg, func(cmd *cobra.Command, args []string, _ *config.Source) (err error) {
-		r.manual, err = requester(c.app, requesterOptions{
-			sign: r.cfg.Sign, access: r.cfg.SiteAccess, contact: r.cfg.Contact, allowPrivate: r.cfg.AllowPrivate, resolve: r.cfg.Resolve,
+		r.manual, err = c.app.Requester(app.RequesterOptions{
+			Sign: r.cfg.Sign, Access: r.cfg.SiteAccess, Contact: r.cfg.Contact, AllowPrivate: r.cfg.AllowPrivate, Resolve: r.cfg.Resolve,
 		})
 		if err != nil {
 			return err
 		}
-		ctx, cancel := context.WithTimeout(cmd.Context(), byHand)
+		ctx, cancel := context.WithTimeout(cmd.Context(), app.RequestTime)
 		defer cancel()
 		return ask(ctx, r, args[0])
 	})
