@@ -102,9 +102,12 @@ func New(c questions.Crawl, spec crawl.Spec, sink Sink, o Options) (*Feeder, err
 
 // SetSpec applies a changed spec: the sink is prepared for the fields of its site rules.
 func (f *Feeder) SetSpec(spec crawl.Spec) error {
-	rules, err := siterules.Parse("the site rules of the crawl", spec.Sites)
-	if err != nil {
-		return err
+	var rules *siterules.Rules
+	if spec.Sites != "" { // an empty file is a mistake, no rules are none
+		var err error
+		if rules, err = siterules.Parse("the site rules of the crawl", spec.Sites); err != nil {
+			return err
+		}
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

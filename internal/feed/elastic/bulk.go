@@ -103,7 +103,7 @@ func encode(b *feed.Batch, c *feed.Change) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	row, err := rowJSON(c)
+	row, err := c.JSON()
 	if err != nil {
 		return nil, err
 	}
@@ -114,15 +114,6 @@ func encode(b *feed.Batch, c *feed.Change) ([]byte, error) {
 		lines = append(lines, '}')
 	}
 	return append(lines, '\n'), nil
-}
-
-// rowJSON is the page in JSON, which has no line feed.
-func rowJSON(c *feed.Change) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(&c.Row.PageRecord)
-	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'}), err
 }
 
 // send sends a part until every item of it is stored or refused.

@@ -173,7 +173,7 @@ func (s *Sink) failed(what string, a *answer) error {
 	case a.status == http.StatusTooManyRequests || a.status >= 500:
 		return err
 	case a.status == http.StatusUnauthorized:
-		advice = "check the user in the URL and the password, or the API key"
+		advice = "check the user in the URL and CURTSY_FEED_PASSWORD, or the API key in CURTSY_FEED_TOKEN"
 	case a.status == http.StatusForbidden:
 		advice = "give the account the privileges create_index, view_index_metadata, manage, read and write on " + s.index + "*, or make its index writable again"
 	case a.status == http.StatusNotFound:

@@ -1,38 +1,15 @@
 package parts
 
-import (
-	"bytes"
-	"encoding/json"
+import "github.com/curtsy/curtsy/internal/feed"
 
-	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/feed"
-)
-
-// lines are the changes of a batch as lines of JSON: the id and the version, and the page as
-// `curtsy export pages` writes it.
-func lines(b *feed.Batch) ([]byte, error) {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
+// lines are the changes of a batch in JSON, one in a line.
+func lines(b *feed.Batch) (out []byte, err error) {
 	for i := range b.Changes {
-		c := &b.Changes[i]
-		var err error
-		if c.Row.Removed != "" {
-			err = e.Encode(struct {
-				ID      string `json:"id"`
-				Version int64  `json:"version"`
-				crawl.PageRemoved
-			}{c.ID, c.Version, crawl.PageRemoved{URL: c.Row.URL, FetchedAt: c.Row.FetchedAt, Removed: c.Row.Removed}})
-		} else {
-			err = e.Encode(struct {
-				ID      string `json:"id"`
-				Version int64  `json:"version"`
-				*crawl.PageRecord
-			}{c.ID, c.Version, &c.Row.PageRecord})
-		}
+		line, err := b.Changes[i].Line()
 		if err != nil {
 			return nil, err
 		}
+		out = append(append(out, line...), '\n')
 	}
-	return out.Bytes(), nil
+	return out, nil
 }

@@ -2,6 +2,7 @@ package parts
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"time"
 
@@ -162,12 +163,21 @@ func (s *schema) encode(b *feed.Batch) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
+// passedOn reports whether a field of the page is among those that the feed passes on. A deletion
+// has no others.
+func passedOn(c *feed.Change, name string) bool {
+	return c.Fields == nil || c.Row.Removed != "" || slices.Contains(c.Fields, name)
+}
+
 // row is a change in the form of Dremel: each value with its repetition level and its definition
 // level, in the order of the columns.
 func (s *schema) row(c *feed.Change) parquet.Row {
 	values := make([][]parquet.Value, len(s.at))
 	for i, col := range columns {
 		v, defined := col.value(c), 0
+		if col.node.Optional() && col.name != "removed" && !passedOn(c, col.name) {
+			v = parquet.NullValue()
+		}
 		if col.node.Optional() && !v.IsNull() {
 			defined = 1
 		}
@@ -176,6 +186,9 @@ func (s *schema) row(c *feed.Change) parquet.Row {
 	for i, f := range s.fields {
 		at := s.at[len(columns)+i]
 		for _, text := range c.Row.Fields.Get(f.Name) {
+			if !passedOn(c, "fields") {
+				break
+			}
 			v := fieldValue(f.Type, text)
 			if has := len(values[at]); !v.IsNull() && (has == 0 || f.Many) {
 				values[at] = append(values[at], v.Level(min(has, 1), 1, at))

@@ -183,6 +183,14 @@ func TestFieldColumns(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
+	few := feedtest.Page(a, 4)
+	few.Fields = []string{"url", "title"} // as with --fields
+	if _, err := s.Write(t.Context(), feed.Batch{Crawl: "docs", Shard: 3, Generation: 7, Changes: []feed.Change{few}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := fold(t, files(t, dir))[few.ID]; got.Version != 4 || got.URL != a || got.Text != "" {
+		t.Errorf("%+v", got)
+	}
 	if rows[2].Status != nil {
 		t.Error("a deletion has a status")
 	}

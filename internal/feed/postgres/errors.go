@@ -49,7 +49,7 @@ func kindOf(code string) kind {
 func advice(code string) string {
 	switch {
 	case strings.HasPrefix(code, "28"):
-		return "check the user and the password, and pg_hba.conf of the server"
+		return "check the user in the URL and CURTSY_FEED_PASSWORD, and pg_hba.conf of the server"
 	case code == "3D000":
 		return "make the database, with createdb, or name another one in the URL"
 	case code == "3F000":

@@ -86,7 +86,7 @@ func oneByOne(ctx context.Context, tx pgx.Tx, list []statement) (refused []feed.
 
 // arguments are the parameters of the upsert.
 func arguments(b *feed.Batch, c *feed.Change) ([]any, error) {
-	row, err := rowJSON(c)
+	row, err := c.JSON()
 	if err != nil {
 		return nil, err
 	}
@@ -178,6 +178,3 @@ func searchConfig(lang string) string {
 	}
 	return "pg_catalog.simple"
 }
-
-// rowJSON is the page in JSON.
-func rowJSON(c *feed.Change) ([]byte, error) { return json.Marshal(&c.Row.PageRecord) }

@@ -2,6 +2,7 @@
 package sinks
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -16,14 +17,17 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/feed"
 	"github.com/curtsy/curtsy/internal/feed/directory"
+	"github.com/curtsy/curtsy/internal/feed/elastic"
 	"github.com/curtsy/curtsy/internal/feed/natssink"
+	"github.com/curtsy/curtsy/internal/feed/parts"
+	"github.com/curtsy/curtsy/internal/feed/postgres"
 	"github.com/curtsy/curtsy/internal/feed/webhook"
 )
 
 // Secrets are the credentials for a sink. They come from the environment, and are never shown.
 type Secrets struct {
 	Password string // for the user in the URL
-	Token    string // sent as a bearer token, or for NATS
+	Token    string // sent as a bearer token, as the API key of a search server, or for NATS
 	Secret   string // the key that signs what is sent
 }
 
@@ -37,7 +41,13 @@ type Scheme struct {
 
 // Schemes are all kinds of sinks.
 var Schemes = []Scheme{
-	{"file", "a folder of files in JSON lines", "file:///srv/pages", openFolder},
+	{"elasticsearch", "an index of Elasticsearch", "elasticsearch://search.example.org:9200/pages", openElastic},
+	{"elasticsearch+http", "the same without TLS", "elasticsearch+http://127.0.0.1:9200/pages?part=20MiB", openElastic},
+	{"opensearch", "an index of OpenSearch", "opensearch://feed@search.example.org:9200/pages", openElastic},
+	{"opensearch+http", "the same without TLS", "opensearch+http://127.0.0.1:9200/pages", openElastic},
+	{"postgres", "a table of PostgreSQL", "postgres://feed@db.example.org/search?table=pages", openPostgres},
+	{"s3", "files in Parquet or JSON lines in a bucket of S3", "s3://search/pages?region=eu-central-1", openS3},
+	{"file", "a folder of files in JSON lines or Parquet", "file:///srv/pages?format=parquet", openFolder},
 	{"https", "a webhook, which receives batches by POST", "https://app.example.org/pages", openWebhook},
 	{"http", "the same without TLS", "http://127.0.0.1:8000/pages?format=ndjson", openWebhook},
 	{"nats", "a stream of NATS JetStream", "nats://127.0.0.1:4222/pages?stream=PAGES", openNATS},
@@ -91,6 +101,21 @@ func NameOf(u *url.URL) string {
 	return strings.TrimRight(name[:min(len(name), crawl.MaxFeedName-7)], "-._") + "-" + hex.EncodeToString(sum[:3])
 }
 
+// openElastic opens elasticsearch://user@host:9200/index and the like.
+func openElastic(u *url.URL, s Secrets) (feed.Sink, error) {
+	return elastic.Open(context.Background(), u, elastic.Options{Password: s.Password, APIKey: s.Token})
+}
+
+// openPostgres opens postgres://user@host/database?table=pages.
+func openPostgres(u *url.URL, s Secrets) (feed.Sink, error) {
+	return postgres.Open(context.Background(), u, postgres.Options{Password: s.Password})
+}
+
+// openS3 opens s3://bucket/prefix. Its credentials are those of Amazon's tools.
+func openS3(u *url.URL, _ Secrets) (feed.Sink, error) {
+	return parts.Open(context.Background(), u, parts.Options{})
+}
+
 // openWebhook opens https://host/path?format=ndjson.
 func openWebhook(u *url.URL, s Secrets) (feed.Sink, error) {
 	o := webhook.Options{URL: u, Password: s.Password, Token: s.Token, Secret: s.Secret}
@@ -133,8 +158,10 @@ func openFolder(u *url.URL, _ Secrets) (feed.Sink, error) {
 	switch format := u.Query().Get("format"); {
 	case dir == "" || u.Host != "" && u.Host != "localhost":
 		return nil, errors.New("a folder has no host")
+	case format == "parquet":
+		return parts.Open(context.Background(), u, parts.Options{})
 	case format != "" && format != "jsonl":
-		return nil, fmt.Errorf("the format %q is unknown; jsonl is known", format)
+		return nil, fmt.Errorf("the format %q is unknown; jsonl and parquet are known", format)
 	}
 	return directory.Open(filepath.FromSlash(dir)), nil
 }
