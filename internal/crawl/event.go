@@ -67,6 +67,7 @@ type Unheld struct {
 	URL   canon.URL
 	Visit VisitID
 	Why   string // for people, MaxDetail bytes at most; may be empty
+	Rules uint64 // of Event.Skipped: the Spec.SitesHash of the indexer
 }
 
 // Links are the links of one page to URLs of one shard. This is the shard in whose log the event

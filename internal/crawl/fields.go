@@ -301,6 +301,7 @@ func (u *Unheld) fields(c *codec) {
 	c.url(1, &u.URL)
 	u.Visit.field(c, 2)
 	c.text(3, &u.Why)
+	c.uint(4, &u.Rules)
 }
 
 func (l *Links) fields(c *codec) {

@@ -95,7 +95,7 @@ func TestWireRoundTrip(t *testing.T) {
 	ev := Event{
 		Visit: testVisitID, Fetcher: "f1", Links: []Links{testLinks},
 		Robots: []Robots{testRobots}, Aux: []AuxRequest{testAux}, Answers: []Answer{testAnswer}, Probes: []Probe{testProbe}, StoreFailed: []string{"u"}, StoreLost: "5f",
-		Missing: []Unheld{{"http://a.example/1", testVisitID, "w"}}, Removed: []Unheld{{"http://a.example/2", testVisitID, "w"}}, Skipped: []Unheld{{"http://a.example/3", testVisitID, "w"}}, Unreadable: []Unheld{{URL: "http://a.example/killer", Visit: VisitID{Epoch: 3, N: 9}, Why: "w"}}, Reports: []Report{testReport}, Retry: []string{"a.example", "http://b.example/"}, Refetch: []string{"http://b.example/"},
+		Missing: []Unheld{{"http://a.example/1", testVisitID, "w", 1}}, Removed: []Unheld{{"http://a.example/2", testVisitID, "w", 1}}, Skipped: []Unheld{{"http://a.example/3", testVisitID, "w", 1}}, Unreadable: []Unheld{{URL: "http://a.example/killer", Visit: VisitID{Epoch: 3, N: 9}, Why: "w", Rules: 1}}, Reports: []Report{testReport}, Retry: []string{"a.example", "http://b.example/"}, Refetch: []string{"http://b.example/"},
 		Audits:  []Audit{{ID: "Q1", At: time.UnixMilli(1753000000123), Who: "ada@laptop", From: "10.0.0.2", Action: "delay-host", What: "a.example", Detail: "5s", Error: "no"}},
 		Outcome: &Outcome{"a.example", []Result{testResult}, true, 1, 2, 3, 4, 5, 6, []AuxRequest{testAux}, true, 7, 8, "192.0.2.7"},
 		Traces:  []Trace{{"a.example", 1, 2, []Sent{{3, "r", RequestDownload, 4, 5, 6, 7, 8, "s", true, true}}, true, 9, "s"}}, Forward: true,

@@ -57,7 +57,7 @@ func (s *shard) sendOutboxBatch(ctx context.Context) (int, error) {
 	var ev crawl.Event
 	words := map[int][]crawl.Page{}
 	for _, l := range queued {
-		u := crawl.Unheld{URL: l.URL, Visit: l.Visit, Why: l.Why}
+		u := crawl.Unheld{URL: l.URL, Visit: l.Visit, Why: l.Why, Rules: l.Rules}
 		switch l.Kind {
 		case pages.OutboxMissing:
 			ev.Missing = append(ev.Missing, u)

@@ -213,11 +213,9 @@ func (r *ruling) read(rules *siterules.Rules, p *pages.Page) (out pages.Ruling, 
 		if len(made.Cut) > 0 {
 			r.log.Debug("site rules could not be applied to a whole page", "url", p.URL, "why", strings.Join(made.Cut, "; "))
 		}
-		if made.Skip {
+		if out.Page.Ruled = &made.Ruled; made.Skip {
 			out.SkippedBy = made.Why
-			return
 		}
-		out.Page.Ruled = &made.Ruled
 	})
 	if err != nil {
 		r.extract, r.buf = pagetext.Extractor{}, nil // their state is unknown
@@ -241,7 +239,7 @@ func (r *ruling) conform(batch []pages.Page) {
 			*p = unreadable(p)
 		case made.SkippedBy != "":
 			*p = pages.Page{Page: crawl.Page{URL: p.URL, Visit: p.Visit, FetchedAt: p.FetchedAt, Depth: p.Depth, FoundOn: p.FoundOn,
-				Deleted: crawl.ReasonSiteRule}, SkippedBy: made.SkippedBy}
+				Deleted: crawl.ReasonSiteRule, Ruled: made.Page.Ruled}, SkippedBy: made.SkippedBy}
 		default:
 			p.Ruled = made.Page.Ruled
 		}

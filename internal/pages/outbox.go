@@ -47,6 +47,7 @@ type OutboxMessage struct {
 	Visit           crawl.VisitID
 	Gone, MainKnown bool
 	Why             string // of OutboxSkipped: the rule, crawl.MaxDetail bytes at most
+	Rules           uint64 // of OutboxSkipped: the Ruled.Rules
 }
 
 // Outbox has the queued messages of a store. Its methods may be called concurrently.
@@ -84,7 +85,7 @@ func (ch *change) enqueue(l OutboxMessage) error {
 	v := binary.AppendUvarint(binary.AppendUvarint([]byte{byte(l.Kind), bit(l.Gone) | bit(l.MainKnown)<<1}, l.Visit.Epoch), l.Visit.N)
 	v = appendString(appendString(v, string(l.URL)), string(l.AliasOf))
 	if l.Why != "" {
-		v = appendString(v, crawl.ShortDetail(l.Why))
+		v = binary.AppendUvarint(appendString(v, crawl.ShortDetail(l.Why)), l.Rules)
 	}
 	ch.queued++
 	return b.Put(be64(n), v)
@@ -106,7 +107,7 @@ func (o *Outbox) First(n int) (all []OutboxMessage, err error) {
 			l.Visit.Epoch, l.Visit.N = r.uvarint(), r.uvarint()
 			l.URL, l.AliasOf = canon.URL(r.string()), canon.URL(r.string())
 			if len(r.b) > 0 {
-				l.Why = r.string()
+				l.Why, l.Rules = r.string(), r.uvarint()
 			}
 			if r.bad {
 				return fmt.Errorf("%w: alias update %d", errRecord, l.Seq)

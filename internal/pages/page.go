@@ -53,8 +53,8 @@ type Page struct {
 	// not stored, and the frontier is notified.
 	Late bool
 	// SkippedBy, for Put with Deleted set to ReasonSiteRule, says which site rule skips the page.
-	// The frontier is notified, because it believes that the page is stored. It is empty if the
-	// fetcher skipped the page.
+	// The frontier is notified, because it believes that the page is stored. Then Ruled is set. It
+	// is empty if the fetcher skipped the page.
 	SkippedBy string
 	// Aliases are the addresses of this page on mirrors, at most maxAliases.
 	Aliases []canon.URL

@@ -254,7 +254,7 @@ func (ch *change) reportGone(w *write) error {
 	case p.Deleted == crawl.ReasonUnreadable:
 		return ch.enqueue(OutboxMessage{Kind: OutboxUnreadable, URL: p.URL, Visit: p.Visit})
 	case p.Deleted == crawl.ReasonSiteRule && p.SkippedBy != "":
-		return ch.enqueue(OutboxMessage{Kind: OutboxSkipped, URL: p.URL, Visit: p.Visit, Why: p.SkippedBy})
+		return ch.enqueue(OutboxMessage{Kind: OutboxSkipped, URL: p.URL, Visit: p.Visit, Why: p.SkippedBy, Rules: p.Ruled.Rules})
 	case p.Late:
 		return ch.enqueue(OutboxMessage{Kind: OutboxRemoved, URL: p.URL, Visit: p.Visit})
 	}

@@ -78,7 +78,7 @@ func (ch *change) rule(r *Ruling, res *Ruled) (*write, error) {
 		if !old.listed() {
 			return w, nil
 		}
-		return w, ch.enqueue(OutboxMessage{Kind: OutboxSkipped, URL: p.URL, Visit: old.Visit, Why: r.SkippedBy})
+		return w, ch.enqueue(OutboxMessage{Kind: OutboxSkipped, URL: p.URL, Visit: old.Visit, Why: r.SkippedBy, Rules: p.Ruled.Rules})
 	}
 	w.page.Ruled, w.page.Title = p.Ruled, p.Title
 	w.page.applyTitle()

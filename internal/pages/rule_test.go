@@ -103,11 +103,11 @@ func TestSkippedOnArrival(t *testing.T) {
 	s := openTemp(t)
 	put(t, s, page(a, 1, "body"))
 	p := gone(a, 2, crawl.ReasonSiteRule)
-	p.SkippedBy = "sites:1: skip"
+	p.SkippedBy, p.Ruled = "sites:1: skip", &crawl.Ruled{Rules: 7}
 	put(t, s, p)
 	put(t, s, gone("https://example.org/b", 1, crawl.ReasonSiteRule))
 	queued, err := s.Outbox().First(10)
-	if err != nil || len(queued) != 1 || queued[0].URL != a || queued[0].Visit.N != 2 || queued[0].Why != p.SkippedBy {
+	if err != nil || len(queued) != 1 || queued[0].URL != a || queued[0].Visit.N != 2 || queued[0].Why != p.SkippedBy || queued[0].Rules != 7 {
 		t.Errorf("%+v, %v", queued, err)
 	}
 	if _, ok, _ := s.Get(a); ok {

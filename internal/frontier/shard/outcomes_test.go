@@ -68,8 +68,11 @@ func TestReportsOfIndexers(t *testing.T) {
 		"store failed": {func(crawl.VisitID) crawl.Event { return crawl.Event{StoreFailed: []string{string(u)}} }, crawl.Failed, crawl.ReasonStoreFailed},
 		"removed":      {func(v crawl.VisitID) crawl.Event { return crawl.Event{Removed: []crawl.Unheld{{URL: u, Visit: v}}} }, crawl.Refused, crawl.ReasonNoindex},
 		"skipped":      {func(v crawl.VisitID) crawl.Event { return crawl.Event{Skipped: []crawl.Unheld{{URL: u, Visit: v}}} }, crawl.Refused, crawl.ReasonSiteRule},
-		"unreadable":   {func(v crawl.VisitID) crawl.Event { return crawl.Event{Unreadable: []crawl.Unheld{{URL: u, Visit: v}}} }, crawl.Failed, crawl.ReasonUnreadable},
-		"missing":      {func(v crawl.VisitID) crawl.Event { return crawl.Event{Missing: []crawl.Unheld{{URL: u, Visit: v}}} }, crawl.Queued, ""},
+		"skipped by other rules": {func(v crawl.VisitID) crawl.Event {
+			return crawl.Event{Skipped: []crawl.Unheld{{URL: u, Visit: v, Rules: 9}}}
+		}, crawl.Queued, ""},
+		"unreadable": {func(v crawl.VisitID) crawl.Event { return crawl.Event{Unreadable: []crawl.Unheld{{URL: u, Visit: v}}} }, crawl.Failed, crawl.ReasonUnreadable},
+		"missing":    {func(v crawl.VisitID) crawl.Event { return crawl.Event{Missing: []crawl.Unheld{{URL: u, Visit: v}}} }, crawl.Queued, ""},
 		"of an older visit": {func(v crawl.VisitID) crawl.Event {
 			return crawl.Event{Removed: []crawl.Unheld{{URL: u, Visit: crawl.VisitID{Epoch: v.Epoch - 1, N: v.N}}}}
 		}, crawl.Stored, ""},

@@ -46,8 +46,12 @@ func (s *Outcomes) Removed(u crawl.Unheld, now time.Time) error {
 	return s.unstored(u, crawl.Refused, crawl.ReasonNoindex, "unavailable_after", now)
 }
 
-// Skipped notes that site rules of the indexer skip a page that was fetched as stored.
+// Skipped notes that site rules of the indexer skip a page that was fetched as stored. If we have
+// other rules, one of us has older ones, and the page is fetched again.
 func (s *Outcomes) Skipped(u crawl.Unheld, now time.Time) error {
+	if u.Rules != s.ledger.Judge.SitesHash {
+		return s.Missing(u)
+	}
 	return s.unstored(u, crawl.Refused, crawl.ReasonSiteRule, strings.Clone(crawl.ShortDetail(u.Why)), now)
 }
 
