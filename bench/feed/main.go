@@ -3,8 +3,8 @@
 //	go run ./feed [-pages 100000] [-shards 4] [-bytes 4096] [-to URL]
 //
 // It makes page stores, sends their pages to a webhook in this process that only counts, or to
-// another sink, and reports pages a second and the memory of the process before and meanwhile. With a
-// folder as sink (-to file:///tmp/x) there is no second side in the measurement.
+// another sink, and reports pages a second and the memory of the process before and meanwhile. With
+// a folder as sink (-to file:///tmp/x) there is no second side in the measurement.
 package main
 
 import (

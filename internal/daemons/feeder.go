@@ -27,7 +27,7 @@ func feederCommand(stderr io.Writer) *cobra.Command {
 func serveFeeder(ctx context.Context, cfg *config.Feeder, stderr io.Writer) (err error) {
 	sink, name, err := sinks.Open(cfg.To, cfg.Sinks())
 	if err != nil {
-		return config.Errorf("to: %w", err)
+		return config.Errorf("to: %v", err)
 	}
 	defer func() { err = errors.Join(err, sink.Close()) }()
 	if err := os.MkdirAll(cfg.Dir, disk.DirMode); err != nil {
