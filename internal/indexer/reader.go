@@ -102,7 +102,7 @@ func openStores(dir string, open func(id int) (*pages.Store, error)) (*Reader, e
 // Follow makes the Reader show pages as a spec wants it: without what is forgotten (Hide), and as
 // its site rules say. Rules that this version cannot read count for nothing.
 func (r *Reader) Follow(spec *crawl.Spec) {
-	r.Follow(&spec)
+	r.Hide(spec.Forgotten)
 	if rules, err := siterules.Of(spec); err == nil {
 		r.rules.Store(rules)
 	}
