@@ -24,6 +24,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/feed"
 	"github.com/curtsy/curtsy/internal/fetcher"
 	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/indexer"
@@ -267,6 +268,13 @@ func exported(t *testing.T) map[string]exporter {
 	if _, err := updates.NewWebSub(nil, 1, nil, nil, reg, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
+	sinks, err := feed.NewMetrics(reg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sinks.Events("search").Sent(0, 0)
+	sinks.Events("search").Failed(nil)
+	sinks.Events("search").Behind(0)
 	if err := service.CountShards(reg, spec); err != nil {
 		t.Fatal(err)
 	}

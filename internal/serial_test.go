@@ -80,7 +80,7 @@ var httpTypes = []string{"Header", "ParseTime", "TimeFormat"}
 
 // libraries are those of others that start nothing, either.
 var libraries = []string{
-	"github.com/cespare/xxhash/v2", "github.com/dunglas/httpsfv", "github.com/dustin/go-humanize", "github.com/nlnwa/whatwg-url", "github.com/piprate/json-gold/ld",
+	"github.com/andybalholm/cascadia", "github.com/antchfx/xpath", "github.com/cespare/xxhash/v2", "github.com/dunglas/httpsfv", "github.com/dustin/go-humanize", "github.com/nlnwa/whatwg-url", "github.com/piprate/json-gold/ld",
 	"github.com/yuin/goldmark", "go.etcd.io/bbolt", "go.yaml.in/yaml/v3", "golang.org/x/net/html", "golang.org/x/net/idna",
 	"golang.org/x/net/publicsuffix", "golang.org/x/sys/unix", "golang.org/x/text",
 }

@@ -270,6 +270,9 @@ func (madeUp) Search(_ context.Context, r crawl.SearchRequest) (a crawl.SearchAn
 	return a, nil
 }
 
+// Fields: the crawl has no site rules.
+func (madeUp) Fields(context.Context) (query.Schema, error) { return nil, nil }
+
 // searchAnswers checks answers that have everything, some of it hostile.
 func searchAnswers(t *testing.T, width int64) {
 	srv := httptest.NewServer(search.New(search.Options{Crawl: madeUp{}, Name: "manuals", Home: "/"}))

@@ -8,8 +8,8 @@ import (
 )
 
 // Parts is a writer that divides what is written into files of a folder: part-000001.ndjson and so
-// on. What one call of Write writes is never divided. A file has its name as soon as it is complete.
-// All access is through the folder, as with Files.
+// on. What one call of Write writes is never divided. A file has its name as soon as it is
+// complete. All access is through the folder, as with Files.
 type Parts struct {
 	root *os.Root
 	most int64 // bytes of a file

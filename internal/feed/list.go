@@ -12,8 +12,9 @@ import (
 
 // State is how far a crawl was sent to a sink, over all its shards.
 type State struct {
-	crawl.FeedPosition     // the sums, the latest times and the latest trouble; Shard has no meaning
-	Shards             int // with a position
+	// The sums, the latest times and the latest trouble. Shard has no meaning.
+	crawl.FeedPosition
+	Shards int // with a position
 }
 
 // List returns the state of all sinks of a crawl, by name. Where shards do not answer, the error is

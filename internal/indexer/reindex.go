@@ -140,9 +140,10 @@ func (f *searchFollower) analyzeInTurn(ctx context.Context) (done func(), err er
 }
 
 // Reindex builds the search indexes of a crawl that does not run again from its stored pages, as
-// its site rules say, and gives them the mark that Spec.Reindex requests. If progress is not nil, it is called with how
-// many pages of the current shard were indexed and how many are left. If ctx ends, Reindex returns
-// its error. Finished shards then have their new index, and the others the old one.
+// its site rules say, and gives them the mark that Spec.Reindex requests. If progress is not nil,
+// it is called with how many pages of the current shard were indexed and how many are left. If ctx
+// ends, Reindex returns its error. Finished shards then have their new index, and the others the
+// old one.
 func Reindex(ctx context.Context, dir string, spec *crawl.Spec, log *slog.Logger, progress func(done, left int64)) error {
 	ids, err := shardsIn(dir)
 	if err != nil {

@@ -373,7 +373,8 @@ func (ch *change) apply(live []*write) error {
 	bodies.FillPercent, changes.FillPercent = 1, 1
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	for _, w := range live {
-		if w.page.Seq == w.old.Seq && w.page.listed() != w.old.listed() { // it became an alias, or is none any more
+		// It became an alias, or is none any more.
+		if w.page.Seq == w.old.Seq && w.page.listed() != w.old.listed() {
 			ch.c.LastSeq++
 			w.page.Seq = ch.c.LastSeq
 		}

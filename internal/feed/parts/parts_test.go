@@ -154,7 +154,8 @@ func TestFieldColumns(t *testing.T) {
 		{Name: "tags", Type: crawl.FieldKeyword, Many: true, Values: []string{"sql", "select"}},
 		{Name: "version", Type: crawl.FieldNumber, Values: []string{"18.5"}},
 	}
-	bare.Row.Fields = crawl.Fields{{Name: "version", Type: crawl.FieldText, Values: []string{"eighteen"}}} // by older rules
+	// By older rules.
+	bare.Row.Fields = crawl.Fields{{Name: "version", Type: crawl.FieldText, Values: []string{"eighteen"}}}
 	if _, err := s.Write(t.Context(), feed.Batch{Crawl: "docs", Shard: 3, Generation: 7, Changes: []feed.Change{full, bare, feedtest.Gone(b, 3)}}); err != nil {
 		t.Fatal(err)
 	}

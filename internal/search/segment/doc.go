@@ -10,7 +10,8 @@
 //	lists    for each word the pages that have it, with how often and where; and the links whose
 //	         text has it
 //	keys     forms common to several words (a stem, a spelling without accents), with the words
-//	properties  the values of the pages' fields by the operator's site rules, each different one once
+//	properties  the values of the fields that site rules found in pages, each different one
+//	         once
 //	targets  the addresses to which links lead, as hashes, with the pages that link there, and which
 //	         page of the segment has the address
 //
