@@ -76,12 +76,12 @@ func TestSerialPackagesCanFail(t *testing.T) {
 // Of net/http, packages use types and constants also without.
 var starters = []string{"net", "net/rpc", "net/http/httptest", "net/smtp", "os/signal", "testing/synctest"}
 
-var httpTypes = []string{"Header", "ParseTime", "TimeFormat"}
+var httpTypes = []string{"CanonicalHeaderKey", "Header", "ParseTime", "TimeFormat"}
 
 // libraries are those of others that start nothing, either.
 var libraries = []string{
 	"github.com/andybalholm/cascadia", "github.com/antchfx/xpath", "github.com/cespare/xxhash/v2", "github.com/dunglas/httpsfv", "github.com/dustin/go-humanize", "github.com/nlnwa/whatwg-url", "github.com/piprate/json-gold/ld",
-	"github.com/yuin/goldmark", "go.etcd.io/bbolt", "go.yaml.in/yaml/v3", "golang.org/x/net/html", "golang.org/x/net/idna",
+	"github.com/yuin/goldmark", "go.etcd.io/bbolt", "go.yaml.in/yaml/v3", "golang.org/x/net/html", "golang.org/x/net/http/httpguts", "golang.org/x/net/idna",
 	"golang.org/x/net/publicsuffix", "golang.org/x/sys/unix", "golang.org/x/text",
 }
 

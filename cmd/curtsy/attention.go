@@ -79,6 +79,9 @@ func (a *attention) look(ctx context.Context, w *watcher, st crawl.Status) {
 		}
 	}
 	a.hooks.Set("crawl", a.causes(st, now))
+	if w.sent != nil {
+		a.hooks.Set("feed", w.sent.causes(now))
+	}
 }
 
 func (a *attention) keep(st crawl.Status) {

@@ -153,7 +153,7 @@ func (a *commands) crawl(ctx context.Context, cfg *config.Crawl, given func(stri
 		}
 		defer stopAdmin()
 	}
-	w := &watcher{c: e.Crawl(), p: p, log: log, maxTime: cfg.MaxTime, began: time.Now(), seeds: seeds}
+	w := &watcher{c: e.Crawl(), p: p, log: log, maxTime: cfg.MaxTime, began: time.Now(), seeds: seeds, sent: sent}
 	w.hooks = newAttention(ctx, cfg.Hooks, e.Crawl(), log)
 	var failed []error
 	err = e.Run(ctx, func(ctx context.Context, first crawl.Status) error {

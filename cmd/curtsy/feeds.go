@@ -26,6 +26,7 @@ type feeds struct {
 	names []string
 
 	feeders []*feed.Feeder
+	lags    []*lag // of each sink
 	errs    []error
 	stop    context.CancelFunc
 	running sync.WaitGroup
@@ -44,6 +45,7 @@ func openFeeds(cfg *config.Crawl) (*feeds, error) {
 			return nil, errors.Join(app.Usage("--feed: %w", err), f.close())
 		}
 		f.sinks, f.names, seen[name] = append(f.sinks, sink), append(f.names, name), true
+		f.lags = append(f.lags, &lag{name: name})
 	}
 	return f, nil
 }
@@ -60,7 +62,7 @@ func (f *feeds) start(ctx context.Context, c *asker.Crawl, dir string, reg prome
 	memory := semaphore.NewWeighted(feed.Budget)
 	for i, sink := range f.sinks {
 		one, err := feed.New(c, c.Spec, sink, feed.Options{Name: f.names[i], Every: time.Second, Dead: feed.DeadFile(dir, f.names[i]), Memory: memory,
-			Log: log, Events: metrics.Events(f.names[i])})
+			Log: log, Events: f.lags[i].events(metrics.Events(f.names[i]))})
 		if err != nil {
 			return err
 		}

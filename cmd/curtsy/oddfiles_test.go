@@ -106,6 +106,9 @@ func TestOddFilesHasAllFiles(t *testing.T) {
 		}
 		rows++
 		name, _, _ = strings.Cut(name, "`")
+		if name == "feed-NAME.dead.jsonl" { // only a feed opens it
+			continue
+		}
 		pattern := strings.NewReplacer("-N.", "-*.", "…", "*", "/", "").Replace(name)
 		if !slices.ContainsFunc(filesOfACrawl, func(have string) bool { ok, _ := filepath.Match(pattern, have); return ok }) {
 			t.Errorf("%s is not in filesOfACrawl", name)

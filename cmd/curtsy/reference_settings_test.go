@@ -89,7 +89,7 @@ func crawlFlags() *pflag.FlagSet {
 func TestSettingIsAddedToTheExample(t *testing.T) {
 	const file = "# --- Scope ---\n\n# Old.\nscope: host\n# Expressions.\ninclude: []\n\n# --- Limits ---\n\n# Time.\nmax-time: 0s\n"
 	got := withSettings(file)
-	for _, want := range []string{"# --- Scope ---\n\n# How far", "scope: domain\n# Regular expressions (RE2) for", "include: []\nexclude: []\n# Follow the links", "# Time.\nmax-time: 0s\n"} {
+	for _, want := range []string{"# --- Scope ---\n\n# How far", "scope: domain\n# Regular expressions (RE2) for", "include: []\nexclude: []\n# A file of site rules", "# Time.\nmax-time: 0s\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in\n%s", want, got)
 		}

@@ -51,6 +51,7 @@ type watcher struct {
 
 	notes notes // what was reported
 	hooks *attention
+	sent  *feeds // nil: there are none
 }
 
 // A look costs the frontier a pass over its hosts, so slow looks are made less often.

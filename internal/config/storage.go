@@ -34,8 +34,8 @@ func (d Disk) check(src *Source) error {
 
 // Hooks are what is called when a crawl ends, or needs attention.
 type Hooks struct {
-	OnDone    string `key:"on-done" group:"Output,common" usage:"when the crawl has ended, run this ‹COMMAND› with a JSON report on its input, or send the report to this URL" example:"/usr/local/bin/notify"`
-	OnProblem string `key:"on-problem" group:"Output,common" usage:"the same ‹COMMAND› or URL for each problem, once: paused, disk full, a seed lost, a host postponed for a day, a feed that lags" example:"https://example.org/hooks/crawl"`
+	OnDone    string `key:"on-done" group:"Output" usage:"when the crawl has ended, run this ‹COMMAND› with a JSON report on its input, or send the report to this URL" example:"/usr/local/bin/notify"`
+	OnProblem string `key:"on-problem" group:"Output" usage:"the same ‹COMMAND› or URL for each problem, once: paused, disk full, a seed lost, a host postponed for a day, a feed that lags" example:"https://example.org/hooks/crawl"`
 }
 
 func (h Hooks) check(src *Source) error {

@@ -36,7 +36,7 @@ var politenessSettings = []Setting{
 			check: atLeast[time.Duration](0, "is negative; use for example 1s, or 0s for none")},
 	},
 	{
-		Name: "hours", Group: "Politeness", Common: true, Set: true,
+		Name: "hours", Group: "Politeness", Set: true,
 		Usage:   "send requests only in these ‹HOURS›, for example 22:00-06:00, or Mon-Fri 22:00-06:00, Sat-Sun",
 		Example: "22:00-06:00",
 		Doc: "When requests are sent, by the clock of the time zone in timezone: 22:00-06:00, or several windows with days: Mon-Fri 22:00-06:00, Sat-Sun. " +
