@@ -42,7 +42,7 @@ func TestSiteRules(t *testing.T) {
 	}{
 		"fields":       {"/a", "text/html", `<title>T</title><h1>Better</h1><h2>guide</h2><a href="/l">l</a>`, http.Header{"Server": {"x"}}, crawl.Stored, "", "", `{"kind":"guide","server":"x"}`},
 		"no field":     {"/a", "text/html", `<a href="/l">l</a>`, nil, crawl.Stored, "", "", `{}`},
-		"skipped":      {"/a", "text/html", `<body class="error404"><a href="/l">l</a>`, nil, crawl.Refused, crawl.ReasonSiteRule, "sites:8: ", ""},
+		"skipped":      {"/a", "text/html", `<body class="error404"><a href="/l">l</a>`, nil, crawl.Refused, crawl.ReasonSiteRule, "site rules:8: ", ""},
 		"noindex":      {"/a", "text/html", `<meta name=robots content=noindex><body class="error404"><a href="/l">l</a>`, nil, crawl.Refused, crawl.ReasonNoindex, "", ""},
 		"a text":       {"/a", "text/plain", `h2`, nil, crawl.Stored, "", "", `{}`},
 		"not its type": {"/plain/a", "text/html", `h2`, nil, crawl.Refused, crawl.ReasonType, "", ""},
