@@ -162,7 +162,7 @@ func TestRulesComeAndGo(t *testing.T) {
 		}
 		eventually(t, "the frontier learns of the skipped page", func() bool {
 			all := w.events(0, skippedEvents)
-			return len(all) == 1 && strings.HasPrefix(all[0], "https://a.example/x sites:5: ")
+			return len(all) == 1 && strings.HasPrefix(all[0], "https://a.example/x site rules:5: ")
 		})
 		if hits := searched(w, "title:two").Hits; len(hits) != 1 {
 			t.Errorf("%+v", hits)

@@ -14,6 +14,6 @@ inurl:text             in the address
 lang:de  type:pdf      in this language, of this type; also type:text/html
 after:2023-05          dated May 2023 or later; also a year or a day
 before:2024            dated before 2024
-version:16             in this field of site rules; also version:14..16 version:>=15 kind:"two words"
+version:16             in this field of site rules; also version:14..16 version:>=15
 -site: -inurl: -lang: -type: and -FIELD: leave pages out; C++, os.path.join and .htaccess are words
 `
