@@ -7,6 +7,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
+	"github.com/curtsy/curtsy/internal/frontier/judge"
 	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -42,7 +43,7 @@ func (s *Passes) judgeSome(now time.Time) (more bool, err error) {
 	var of *hosts.Host
 	// Targets of redirects that the scope excluded, and may not exclude any more
 	var led []crawl.Links
-	rescoped := m.Was == nil || m.By == nil || m.Was.Scope != m.By.Scope
+	rescoped := m.Was == nil || m.By == nil || m.Differs(func(now, was *judge.Settings) bool { return now.Scope != was.Scope })
 	next, err := s.urls.Stretch(m.Next, store.PassStretch, func(h *hosts.Host, _ []byte, r *urls.Record) (bool, error) {
 		if h != of {
 			of = h
@@ -82,14 +83,12 @@ const judgingPending = 4 * store.PassStretch
 // request and the time of a Retry-After.
 func (s *Passes) judgeHost(h *hosts.Host) {
 	m := &s.ledger.Meta.Judging
-	if m.Was == nil || m.By == nil {
-		return
-	}
+	renamed := m.Differs(func(now, was *judge.Settings) bool { return now.Agent != was.Agent })
 	for i := range h.Origins {
 		o := &h.Origins[i]
 		barred := strings.HasPrefix(o.Reason, string(crawl.ReasonAddress))
 		switch {
-		case m.By.Agent != m.Was.Agent && !o.History.Fetched.IsZero():
+		case renamed && !o.History.Fetched.IsZero():
 			o.ExpireRobots()
 		case o.History.Failures > 0 && (m.Led(h.Name) || barred && m.Opened()):
 			o.RetryRobots()

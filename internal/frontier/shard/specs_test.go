@@ -89,6 +89,38 @@ func TestPagesThatSiteRulesSkip(t *testing.T) {
 	})
 }
 
+// A shard may come to an owner that does not know the new rules yet, and back, before the pass over
+// its URLs has ended. What the old rules skipped meanwhile is fetched again as well.
+func TestRulesThatGoBackAndForth(t *testing.T) {
+	const u = canon.URL("http://a.example/")
+	ruled := func(sites string) judge.Judge {
+		s := spec()
+		s.Sites = sites
+		j, err := judge.New(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return j
+	}
+	first, second := ruled("sites: {a.example: {}}"), ruled("sites: {b.example: {}}")
+	inRig(t, first.Spec, func(r *rig) {
+		r.links(u)
+		r.Specs.Change(second)
+		r.passes()
+		r.Specs.Change(first)
+		r.report(r.visit(), func(canon.URL) crawl.Result {
+			return crawl.Result{Class: crawl.Refused, Reason: crawl.ReasonSiteRule, Rules: first.SitesHash, Status: 200}
+		})
+		r.wantClass(u, crawl.Refused, crawl.ReasonSiteRule)
+		r.Specs.Change(second)
+		r.passes()
+		r.wantClass(u, crawl.Queued, "")
+		if m := r.Ledger.Meta.Judging; m.Running || m.Was != nil || m.Also != nil {
+			t.Errorf("%+v", m)
+		}
+	})
+}
+
 // A host waits for the longer delay of a new spec, also if its last visit had a shorter one.
 func TestALongerDelay(t *testing.T) {
 	inRig(t, spec(), func(r *rig) {

@@ -30,25 +30,43 @@ type Judging struct {
 	Next    []byte          `json:"next,omitempty"` // the key with which to continue
 	// The settings before the pass, or before an earlier pass that this one replaced.
 	Was *judge.Settings `json:"was,omitempty"`
+	// Also are the settings of passes that others replaced before they had ended. Results that came
+	// meanwhile were judged by them.
+	Also []*judge.Settings `json:"also,omitempty"`
+}
+
+// Differs reports whether the pass is running, and URLs may have been decided by settings of which
+// differ says that they differ from those of now.
+func (m *Judging) Differs(differ func(now, was *judge.Settings) bool) bool {
+	if !m.Running || m.By == nil || m.Was == nil {
+		return false
+	}
+	return differ(m.By, m.Was) || slices.ContainsFunc(m.Also, func(was *judge.Settings) bool { return differ(m.By, was) })
 }
 
 // Opened reports that addresses are permitted now that were forbidden before.
 func (m *Judging) Opened() bool {
-	return m.By.AllowPrivate && !m.Was.AllowPrivate || m.By.Contact && !m.Was.Contact
+	return m.Differs(func(now, was *judge.Settings) bool {
+		return now.AllowPrivate && !was.AllowPrivate || now.Contact && !was.Contact
+	})
 }
 
 // Led reports that a host is now resolved to other addresses than before.
 func (m *Judging) Led(host canon.Host) bool {
-	return !slices.Equal(m.By.Resolves(host), m.Was.Resolves(host))
+	return m.Differs(func(now, was *judge.Settings) bool { return !slices.Equal(now.Resolves(host), was.Resolves(host)) })
 }
 
 // Begin begins the pass that decides all URLs again, by other settings than was, which may allow
-// less or more.
+// less or more. If the pass is running, it begins again, and was is remembered beside what was
+// before: a shard may go to an owner that does not know the new settings yet, and come back.
 func (m *Judging) Begin(by, was *judge.Settings) {
-	if m.By = by; !m.Running {
-		m.Was = was
+	switch {
+	case !m.Running:
+		m.Was, m.Also = was, nil
+	case !slices.ContainsFunc(m.Also, func(had *judge.Settings) bool { return had.Same(was) && had.Scope == was.Scope }):
+		m.Also = append(m.Also, was)
 	}
-	m.Running, m.Next = true, nil
+	m.By, m.Running, m.Next = by, true, nil
 }
 
 // DecidedBy notes what URLs are decided by, without a pass.
@@ -59,7 +77,7 @@ func (m *Judging) Step(next []byte) (more bool) {
 	if m.Next = next; next != nil {
 		return true
 	}
-	m.Running, m.Was = false, nil
+	m.Running, m.Was, m.Also = false, nil, nil
 	return false
 }
 
