@@ -2,6 +2,7 @@ package asker
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -23,11 +24,12 @@ type rulesRead struct {
 func (c *Crawl) Rules(ctx context.Context) (*siterules.Rules, error) {
 	spec := &c.Spec
 	if c.Bucket != nil {
-		now, err := service.ReadSpec(ctx, c.Bucket)
-		if err != nil {
+		switch now, err := service.ReadSpec(ctx, c.Bucket); {
+		case err == nil:
+			spec = &now
+		case !errors.Is(err, service.ErrNoSpec): // otherwise the asker was given the spec
 			return nil, err
 		}
-		spec = &now
 	}
 	return c.rules.of(spec), nil
 }
