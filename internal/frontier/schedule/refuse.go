@@ -3,7 +3,6 @@ package schedule
 import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier/hosts"
-	"github.com/curtsy/curtsy/internal/frontier/judge"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
 )
 
@@ -41,13 +40,8 @@ func (s *Visits) JudgeOne(h *hosts.Host, r *urls.Record) (changed bool, err erro
 
 // Undone reports that r has its class because of a setting that has changed since.
 func (s *Visits) Undone(h *hosts.Host, r *urls.Record) bool {
-	m := &s.ledger.Meta.Judging
 	if r.Class != r.Reason.Class() {
 		return false // it is still being tried
 	}
-	return r.Reason.Has(crawl.UndoneByAddress) && m.Opened() || r.Reason.Has(crawl.UndoneByResolve) && m.Led(h.Name) ||
-		m.Differs(func(now, was *judge.Settings) bool {
-			return r.Reason.Has(crawl.UndoneByAgent) && now.Agent != was.Agent || r.Reason.Has(crawl.UndoneByPurpose) && !now.SamePurposes(was) ||
-				r.Reason.Has(crawl.UndoneByTypes) && !now.SameTypes(was) || r.Reason.Has(crawl.UndoneBySites) && now.Sites != was.Sites
-		})
+	return s.ledger.Meta.Judging.Undoes(r.Reason, h.Name)
 }

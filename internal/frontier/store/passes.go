@@ -56,6 +56,16 @@ func (m *Judging) Led(host canon.Host) bool {
 	return m.Differs(func(now, was *judge.Settings) bool { return !slices.Equal(now.Resolves(host), was.Resolves(host)) })
 }
 
+// Undoes reports whether a URL of a host that was given a reason may have none by the settings of
+// now.
+func (m *Judging) Undoes(reason crawl.Reason, host canon.Host) bool {
+	return reason.Has(crawl.UndoneByAddress) && m.Opened() || reason.Has(crawl.UndoneByResolve) && m.Led(host) ||
+		m.Differs(func(now, was *judge.Settings) bool {
+			return reason.Has(crawl.UndoneByAgent) && now.Agent != was.Agent || reason.Has(crawl.UndoneByPurpose) && !now.SamePurposes(was) ||
+				reason.Has(crawl.UndoneByTypes) && !now.SameTypes(was) || reason.Has(crawl.UndoneBySites) && now.Sites != was.Sites
+		})
+}
+
 // Begin begins the pass that decides all URLs again, by other settings than was, which may allow
 // less or more. If the pass is running, it begins again, and was is remembered beside what was
 // before: a shard may go to an owner that does not know the new settings yet, and come back.
