@@ -13,6 +13,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -111,8 +112,11 @@ func (w *world) feed(kill bool) error {
 	defer c.Close()
 	ctx, cancel := context.WithCancel(w.t.Context())
 	defer cancel()
+	var mu sync.Mutex // guards left and dead: each shard calls step
 	left, dead := w.rng.IntN(20), false
 	step := func(string) error {
+		mu.Lock()
+		defer mu.Unlock()
 		if left--; kill && left < 0 || dead {
 			dead = true
 			cancel() // nothing that follows happens
