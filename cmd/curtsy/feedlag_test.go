@@ -4,13 +4,16 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/feed"
 )
 
 // A sink that accepts nothing for ten minutes while changes wait is a cause for attention.
-func TestFeedLag(t *testing.T) {
+func TestFeedLag(t *testing.T) { synctest.Test(t, testFeedLag) }
+
+func testFeedLag(t *testing.T) {
 	l := &lag{name: "search"}
 	e := l.events(feed.Events{Sent: func(int, int) {}, Failed: func(error) {}, Behind: func(int64) {}})
 	lags := func(after time.Duration) string {

@@ -32,8 +32,6 @@ type Crawl struct {
 
 	files ask.Handlers // nil for a running crawl
 	close func() error
-
-	rules rulesRead
 }
 
 // Running makes a Crawl of a running crawl. Close closes the connection.

@@ -3,21 +3,11 @@ package asker
 import (
 	"context"
 	"errors"
-	"sync"
 
-	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/query"
 	"github.com/curtsy/curtsy/internal/service"
 	"github.com/curtsy/curtsy/internal/siterules"
 )
-
-// rulesRead are the site rules that were read last. Reading them again for each search would take
-// longer than the search.
-type rulesRead struct {
-	mu    sync.Mutex
-	hash  uint64
-	rules *siterules.Rules
-}
 
 // Rules returns the site rules of the crawl as they are now, nil if it has none. Rules that this
 // version cannot read count as none.
@@ -31,20 +21,11 @@ func (c *Crawl) Rules(ctx context.Context) (*siterules.Rules, error) {
 			return nil, err
 		}
 	}
-	return c.rules.of(spec), nil
-}
-
-func (r *rulesRead) of(spec *crawl.Spec) *siterules.Rules {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if hash := spec.SitesHash(); hash != r.hash {
-		r.hash = hash
-		r.rules = nil
-		if rules, err := siterules.Parse("", spec.Sites); err == nil {
-			r.rules = rules
-		}
+	rules, err := siterules.Of(spec)
+	if err != nil {
+		return nil, nil
 	}
-	return r.rules
+	return rules, nil
 }
 
 // Fields returns the fields of the site rules, by which searches can filter and sort.

@@ -102,12 +102,9 @@ func New(c questions.Crawl, spec crawl.Spec, sink Sink, o Options) (*Feeder, err
 
 // SetSpec applies a changed spec: the sink is prepared for the fields of its site rules.
 func (f *Feeder) SetSpec(spec crawl.Spec) error {
-	var rules *siterules.Rules
-	if spec.Sites != "" { // an empty file is a mistake, no rules are none
-		var err error
-		if rules, err = siterules.Parse("the site rules of the crawl", spec.Sites); err != nil {
-			return err
-		}
+	rules, err := siterules.Of(&spec)
+	if err != nil {
+		return err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -30,7 +30,7 @@ func TestCommand(t *testing.T) {
 	t.Setenv("CURTSY_NATS_PASSWORD", "swordfish")
 	to := filepath.Join(t.TempDir(), "report")
 	var log strings.Builder
-	h := New(Options{Crawl: "docs", OnDone: fmt.Sprintf("cat > %s; env; echo told >&2", to), Memory: &memory{}, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	h := New(Options{Crawl: "docs", OnDone: fmt.Sprintf("cat > %s; env; echo heard >&2", to), Memory: &memory{}, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	h.End(t.Context(), Cause{Kind: KindDone, Text: "everything is stored"})
 	data, err := os.ReadFile(to)
 	if err != nil {
@@ -40,7 +40,7 @@ func TestCommand(t *testing.T) {
 	if err := json.Unmarshal(data, &r); err != nil || r.Crawl != "docs" || r.Event != EventEnd || r.Cause.Text != "everything is stored" {
 		t.Errorf("%s, %v", data, err)
 	}
-	if text := log.String(); !strings.Contains(text, "told") || strings.Contains(text, "swordfish") {
+	if text := log.String(); !strings.Contains(text, "heard") || strings.Contains(text, "swordfish") {
 		t.Errorf("the log lacks the output, or has a secret: %s", text)
 	}
 }

@@ -35,7 +35,7 @@ const (
 	KindFeed   = "feed"   // another system is behind (package feed)
 )
 
-// Cause is why an operator is told something. Kind and Subject identify it.
+// Cause is something that an operator should know. Kind and Subject identify it.
 type Cause struct {
 	Kind    string    `json:"kind"`           // one of the kinds above
 	Subject string    `json:"subject"`        // a seed, a host, another system; or empty
