@@ -60,7 +60,7 @@ var lower = map[string][]string{
 	"web":        {"internal/ask", "internal/crawl", "internal/fair"},
 	"web/search": {"internal/ask", "internal/crawl", "internal/query", "internal/web", "internal/webtext", "pkg/canon"},
 	"web/mcp":    {"internal/ask", "internal/catalog", "internal/crawl", "internal/query", "internal/questions", "internal/web", "internal/webtext", "pkg/canon", "pkg/usage"},
-	"web/dashboard": {"internal/ask", "internal/asker", "internal/crawl", "internal/disk", "internal/query", "internal/questions", "internal/service", "internal/control", "internal/settings", "internal/web", "internal/web/mcp",
+	"web/dashboard": {"internal/ask", "internal/asker", "internal/crawl", "internal/disk", "internal/feed", "internal/query", "internal/questions", "internal/service", "internal/control", "internal/settings", "internal/web", "internal/web/mcp",
 		"internal/web/search", "internal/webtext", "pkg/canon", "pkg/robots"},
 	"webtext": {},
 	"search": {"internal/boltfile", "internal/crawl", "internal/disk", "internal/pages", "internal/pagetext", "internal/query",

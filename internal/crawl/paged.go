@@ -138,4 +138,7 @@ type PageLine struct {
 	// StoredAt is when the current content was stored.
 	StoredAt  time.Time `json:"stored_at"`
 	FetchedAt time.Time `json:"fetched_at"` // the last time
+	// Fields are the beginning of what site rules gave the page (Fields.Brief), as far as the page
+	// may be quoted.
+	Fields Fields `json:"fields,omitempty"`
 }

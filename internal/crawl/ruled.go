@@ -94,6 +94,24 @@ func (f Fields) Get(name string) []string {
 	return nil
 }
 
+// Brief is the beginning of the fields for a row of a list: the first 12, of each the first 6
+// values, of each the first 200 bytes. What it returns may share memory with f.
+func (f Fields) Brief() Fields {
+	const fields, values, size = 12, 6, 200
+	if len(f) == 0 {
+		return nil
+	}
+	brief := slices.Clone(f[:min(len(f), fields)])
+	for i := range brief {
+		shown := slices.Clone(brief[i].Values[:min(len(brief[i].Values), values)])
+		for j, v := range shown {
+			shown[j] = beginning(v, size)
+		}
+		brief[i].Values = shown
+	}
+	return brief
+}
+
 // Equal reports whether two pages have the same fields.
 func (f Fields) Equal(other Fields) bool {
 	return slices.EqualFunc(f, other, func(a, b Field) bool {

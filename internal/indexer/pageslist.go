@@ -59,7 +59,9 @@ func (a answers) pagesPage(ctx context.Context, q crawl.PagesQuery, send func(qu
 
 // lineOf returns a page as a line of the list.
 func lineOf(p *pages.Page) crawl.PageLine {
-	return crawl.PageLine{URL: string(p.URL), Title: p.Title, Type: p.ContentType, Lang: p.Lang, Size: p.Size, StoredAt: p.Changed, FetchedAt: p.FetchedAt}
+	_, fields := p.RuledExcerpt()
+	return crawl.PageLine{URL: string(p.URL), Title: p.Title, Type: p.ContentType, Lang: p.Lang, Size: p.Size, StoredAt: p.Changed, FetchedAt: p.FetchedAt,
+		Fields: fields.Brief()}
 }
 
 // pagesFilter selects the pages that a query asks for.

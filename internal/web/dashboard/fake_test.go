@@ -17,7 +17,7 @@ import (
 // answering makes a crawl that does not run and answers questions by these handlers. Other
 // questions have no answer.
 func answering(handlers ask.Handlers) Ask {
-	for _, q := range []string{"hosts", "timeline", "explain", "quoting", "page", "datasets", "mirrors-page", "updates-page", "history", "hosts-page", "pages-page", "log", "robots-text", "indexer-status"} {
+	for _, q := range []string{"hosts", "timeline", "explain", "quoting", "page", "datasets", "mirrors-page", "updates-page", "history", "hosts-page", "pages-page", "feeds", "log", "robots-text", "indexer-status"} {
 		if handlers[q] == nil {
 			handlers[q] = sends()
 		}

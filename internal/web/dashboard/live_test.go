@@ -124,7 +124,7 @@ func TestStream(t *testing.T) {
 // button does not vanish under the pointer.
 func TestPartsOfLivePages(t *testing.T) {
 	c := browse(t, New(Options{Ask: answering(hostileCrawl())}))
-	for _, path := range []string{"/", "/hosts", "/hosts?q=nobody", "/host/evil.example", "/log", "/log?host=%22", "/mobile-robots"} {
+	for _, path := range []string{"/", "/hosts", "/hosts?q=nobody", "/host/evil.example", "/log", "/log?host=%22", "/mobile-robots", "/feeds"} {
 		_, body := c.get(path)
 		doc, err := html.Parse(strings.NewReader(body))
 		if err != nil {
@@ -144,7 +144,7 @@ func TestPartsOfLivePages(t *testing.T) {
 		}
 	}
 	for _, p := range pages {
-		if p.live && !slices.Contains([]string{"/{$}", "/hosts", "/host/{host}", "/log", "/mobile-robots"}, p.path) {
+		if p.live && !slices.Contains([]string{"/{$}", "/hosts", "/host/{host}", "/log", "/mobile-robots", "/feeds"}, p.path) {
 			t.Errorf("%s is live, and not looked at here", p.path)
 		}
 	}

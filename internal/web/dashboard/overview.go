@@ -32,6 +32,7 @@ type overviewView struct {
 	Slow         []crawl.HostRow
 	Failing      []crawl.HostRow
 	Newest       []crawl.PageLine
+	Feeds        []feedRow // that fail
 	// IndexerOf names the indexer of each shard that has one.
 	IndexerOf map[int]string
 	// OneProcess reports that one process owns the shards and stores the pages, or that none does.
@@ -106,6 +107,9 @@ func overview(ctx context.Context, c *asker.Crawl, r *request) (any, error) {
 		return langName(s), "/search?q=" + url.QueryEscape("lang:"+s)
 	})
 	v.rank(ctx, c, r.rankings)
+	if v.Stored > 0 {
+		v.Feeds = failingFeeds(ctx, c)
+	}
 	return v, err
 }
 

@@ -37,6 +37,7 @@ var pages = []page{
 	{path: "/dataset/{id}", title: "Dataset", file: "dataset.html", view: dataset},
 	{path: "/mirrors", title: "Mirrors", file: "mirrors.html", view: mirrors},
 	{path: "/updates", title: "Updates", file: "updates.html", view: updates},
+	{path: "/feeds", title: "Feeds to other systems", file: "feeds.html", live: true, view: feeds},
 	{path: "/mobile-robots", title: "Mobile robots", file: "mobilerobots.html", live: true, view: mobileRobots},
 	{path: "/settings", title: "Settings", file: "settings.html", view: settingsPage},
 }
@@ -66,6 +67,7 @@ var menu = []web.Link{
 	{Text: "Datasets", Path: "/datasets", Separate: true},
 	{Text: "More", Separate: true, Sub: []web.Link{
 		{Text: "Explain a URL", Path: "/explain"}, {Text: "Mirrors", Path: "/mirrors"}, {Text: "Updates", Path: "/updates"}, {Text: "Mobile robots", Path: "/mobile-robots"},
+		{Text: "Feeds", Path: "/feeds"},
 	}},
 	{Text: "Settings", Path: "/settings", Separate: true},
 }

@@ -30,7 +30,8 @@ func TestStoredPages(t *testing.T) {
 		for i := range 120 {
 			at := fmt.Sprintf("https://docs.example.org/%d", i)
 			stored := then.Add(time.Duration(i) * time.Second)
-			top.Add(crawl.PageLine{URL: at, Title: fmt.Sprintf("Page <%d>", i), Type: "application/pdf", Lang: "de", Size: 3 << 20, StoredAt: stored})
+			top.Add(crawl.PageLine{URL: at, Title: fmt.Sprintf("Page <%d>", i), Type: "application/pdf", Lang: "de", Size: 3 << 20, StoredAt: stored,
+				Fields: crawl.Fields{{Name: "doc_kind", Values: []string{"a <b>", "c"}}}})
 		}
 		return top.Send(0, questions.Sum{Total: 200, Matched: 120, Counts: map[string]int64{"type:pdf": 120, "type:html": 80, "lang:de": 110, "lang:none": 10}}, func(p questions.Part[crawl.PageLine]) error { return send(p) })
 	}})}))
@@ -38,6 +39,7 @@ func TestStoredPages(t *testing.T) {
 	for _, want := range []string{
 		"120 pages of 200, newest first", `<option value="pdf" selected>pdf (120)`, `<option value="html">html (80)`, `<option value="de" selected>German (110)`,
 		`<option value="none">not known (10)`, "<b>Page &lt;119&gt;</b>", `href="/explain?url=https%3A%2F%2Fdocs.example.org%2F119"`, `href="/copy?url=https%3a%2f%2fdocs.example.org%2f119"`, "3 MiB",
+		`<dt>doc kind</dt> <dd dir="auto">a &lt;b&gt;, c</dd>`,
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the list does not have %q: %.3000s", want, body)

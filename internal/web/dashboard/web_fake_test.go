@@ -51,6 +51,7 @@ func hostileCrawl() ask.Handlers {
 	var rows []crawl.HostRow
 	var lines []crawl.LogLine
 	var stored []crawl.PageLine
+	var positions []any
 	for i := range 300 {
 		h.Robots = append(h.Robots, crawl.RobotsInfo{Origin: evilURL, State: "parsed", Reason: long, HostHint: long, Claim: evilURL, MirrorOf: seed, DataTxt: long,
 			Nested: []crawl.NestedInfo{{URL: evilURL, State: evil, Reason: long}}, OriginFiles: crawl.OriginFiles{SecurityTxt: &crawl.SecurityTxt{State: evil, Contacts: []string{long}}},
@@ -62,7 +63,9 @@ func hostileCrawl() ask.Handlers {
 		tl.Requests = append(tl.Requests, crawl.Request{URL: evilURL + long, Kind: long, Start: at, End: at.Add(time.Second / 2), BoundS: 1, BoundSource: long, Visit: long})
 		tl.Unknown = append(tl.Unknown, crawl.Unknown{From: at, To: at, Visit: long})
 		mirrors = append(mirrors, crawl.MirrorInfo{Host: "evil.example", Origin: evilURL, Main: evilURL, State: evil, Reason: long, Detail: long, Evidence: long})
-		stored = append(stored, crawl.PageLine{URL: evilURL + long, Title: long, Type: long, Lang: evil, Size: huge, StoredAt: then})
+		stored = append(stored, crawl.PageLine{URL: evilURL + long, Title: long, Type: long, Lang: evil, Size: huge, StoredAt: then,
+			Fields: crawl.Fields{{Name: long, Values: []string{long, evil}}}})
+		positions = append(positions, crawl.FeedPosition{Sink: fmt.Sprint(long, i), Shard: i % 2, Behind: huge >> 1, Sent: huge >> 1, Refused: huge >> 1, AckedAt: then, Trouble: long, TroubleAt: then})
 		rows = append(rows, crawl.HostRow{Host: fmt.Sprintf("evil%d.example", i), State: evil, Reason: long, MirrorOf: long, DelaySource: long, NextDue: &then, Agents: true, Sitemaps: 3})
 		lines = append(lines, crawl.LogLine{Time: then, URL: evilURL + long, State: evil, Reason: long, Detail: long, Bytes: &n, TookS: 1},
 			crawl.LogLine{Time: then, Audit: long, What: long, Who: long, From: long, Error: long, Detail: long})
@@ -74,7 +77,7 @@ func hostileCrawl() ask.Handlers {
 	// Its own row on the pages that look for it.
 	updates = append(updates, crawl.UpdatesInfo{Site: "https://evil.example/", Reason: long})
 	return ask.Handlers{
-		"hosts": sends(h), "timeline": sends(tl), "explain": sends(x), "page": sends(page), "datasets": sends(claim), "mirrors-page": pagesOf(questions.MirrorsPage.Sorts, mirrors), "updates-page": pagesOf(questions.UpdatesPage.Sorts, updates),
+		"hosts": sends(h), "timeline": sends(tl), "explain": sends(x), "page": sends(page), "datasets": sends(claim), "mirrors-page": pagesOf(questions.MirrorsPage.Sorts, mirrors), "updates-page": pagesOf(questions.UpdatesPage.Sorts, updates), "feeds": sends(positions...),
 		"status": sends(running()), "hosts-page": pagesHosts(rows), "pages-page": pagesOf(questions.PagesPage.Sorts, stored), "log": logs(lines), "robots-text": sends(crawl.RobotsText{Origin: "https://evil.example", Text: "User-agent: *\nDisallow: /" + long + strings.Repeat("\nCrawl-delay: 3\n"+evil, 700), Size: 1 << 20}),
 	}
 }

@@ -45,6 +45,7 @@ var words = template.FuncMap{
 	"fits":         func(url string) bool { return len(url) <= canon.MaxLen },
 	"hostFeatures": hostFeatures,
 	"language":     search.LanguageName,
+	"shownFields":  search.ShownFields,
 	"stateName":    stateName,
 	"typeName":     typeName,
 }

@@ -21,8 +21,13 @@ func fieldName(name string) string {
 	return webtext.Short(webtext.Clean(strings.ReplaceAll(name, "_", " ")), maxCrumb)
 }
 
-// shownFields are the fields of a hit for people.
-func shownFields(all crawl.Fields) (shown []field) {
+// ShownField is a field of a page for people: its name in words, and its values in one line. Both
+// are text and not markup.
+type ShownField struct{ Name, Value string }
+
+// ShownFields are the fields of a page for people, the first 12 of them with their first 5 values.
+// A date without a time is written without one. It may be called concurrently.
+func ShownFields(all crawl.Fields) (shown []ShownField) {
 	for _, f := range all[:min(len(all), maxFields)] {
 		var values []string
 		for _, v := range f.Values[:min(len(f.Values), maxFieldValues)] {
@@ -34,7 +39,7 @@ func shownFields(all crawl.Fields) (shown []field) {
 		if len(f.Values) > maxFieldValues {
 			values = append(values, "…")
 		}
-		shown = append(shown, field{fieldName(f.Name), strings.Join(values, ", ")})
+		shown = append(shown, ShownField{fieldName(f.Name), strings.Join(values, ", ")})
 	}
 	return shown
 }

@@ -55,15 +55,12 @@ type hit struct {
 	Date    string // 2006-01-02; "": not known
 	Day     string // the same for people
 	Facts   []string
-	Fields  []field
+	Fields  []ShownField
 	About   string // the description that site rules found, if there is no snippet
 	Also    []link
 	Signals []crawl.Signal
 	Score   float64
 }
-
-// field is a field of a page with its values.
-type field struct{ Name, Value string }
 
 // link is a link. If URL is "", it is only text.
 type link struct{ Text, URL string }
@@ -159,7 +156,7 @@ func shownHit(h crawl.Hit) hit {
 	if h.Snippet == nil {
 		v.About = webtext.Short(strings.TrimSpace(webtext.Clean(h.Description)), maxSnippet)
 	}
-	v.Fields = shownFields(h.Fields)
+	v.Fields = ShownFields(h.Fields)
 	if h.Lang != "" {
 		v.Facts = append(v.Facts, LanguageName(h.Lang))
 	}
