@@ -21,6 +21,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/simweb"
 	"github.com/curtsy/curtsy/internal/testaid"
@@ -135,6 +136,8 @@ func TestExternalNATSRoles(t *testing.T) {
 		daemon("indexer", n, "--dir", filepath.Join(t.TempDir(), "indexer"), "--listen", "127.0.0.1:0")
 	}
 	all(1)
+	fed := t.TempDir()
+	daemon("feeder", 1, "--to", "file://"+fed+"?format=jsonl", "--dir", filepath.Join(t.TempDir(), "feeder"))
 	run(t, program(t, "curtsy"), slices.Concat([]string{"seed", "--shards", "8", "--allow-private", "--delay", "100ms",
 		"--resolve", srv.Resolve()}, s.as("operator"), srv.Seeds()[:1])...)
 	o.underWay(1)
@@ -146,6 +149,7 @@ func TestExternalNATSRoles(t *testing.T) {
 	for _, name := range []string{"indexer-1", "indexer-2"} {
 		searchedWhole(t, logs[name])
 	}
+	o.fedWhole(fed)
 
 	for role, forbidden := range map[string][]request{
 		"fetcher": {
@@ -167,6 +171,10 @@ func TestExternalNATSRoles(t *testing.T) {
 			{"$KV.demo-SECRET.updates-secret", "x"}, api("STREAM.MSG.GET.KV_demo-SECRET"), api("CONSUMER.CREATE.KV_demo-SECRET.x"),
 			{"$KV.CURTSY_HOSTS.h.a.example", "x"},
 		},
+		"feeder": {
+			putKV("frontier.0"), putKV("home.0"), putKV("spec"), {"demo.q.feed-forget", "{}"}, {"demo.q.page", "{}"}, {"demo.pages.0", "x"}, {"demo.events.0", "x"},
+			api("CONSUMER.CREATE.demo-PAGES.x"), api("STREAM.UPDATE.KV_demo-CRAWL"), api("STREAM.MSG.GET.KV_demo-SECRET"), {"demo.control", "stop"},
+		},
 		"operator": {
 			putKV("frontier.0"), putKV("indexer.0"), {"demo.pages.0", "x"}, {"$KV.demo-SECRET.updates-secret", "x"},
 			api("STREAM.MSG.GET.KV_demo-SECRET"), api("CONSUMER.CREATE.KV_demo-SECRET.x"),
@@ -175,7 +183,7 @@ func TestExternalNATSRoles(t *testing.T) {
 		s.refused(role, forbidden)
 	}
 	for role, others := range map[string][]string{
-		"fetcher": {"frontier", "indexer", "operator"}, "frontier": {"fetcher", "indexer", "operator"}, "indexer": {"fetcher", "frontier", "operator"},
+		"fetcher": {"frontier", "indexer", "operator"}, "feeder": {"frontier", "indexer", "operator"}, "frontier": {"fetcher", "indexer", "operator"}, "indexer": {"fetcher", "frontier", "operator"},
 	} {
 		s.deaf(role, append(others, ">")...)
 	}
@@ -222,6 +230,27 @@ func searchedWhole(t *testing.T, log string) {
 			t.Errorf("%s: %s %s, %v", path, resp.Status, body, err)
 		}
 	}
+}
+
+// fedWhole waits until a folder has all pages of the crawl that are stored.
+func (o *observer) fedWhole(dir string) {
+	o.t.Helper()
+	id := regexp.MustCompile(`"id":"([0-9a-f]{64})"`)
+	o.until("that the feed has all stored pages", func(ctx context.Context) (crawl.Status, bool, error) {
+		st, err := asker.Status(ctx, o.q, o.spec)
+		pages := map[string]bool{}
+		files, _ := filepath.Glob(filepath.Join(dir, "part-*"))
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				return st, false, nil // a part that is being replaced
+			}
+			for _, m := range id.FindAllStringSubmatch(string(text), -1) {
+				pages[m[1]] = true
+			}
+		}
+		return st, st.Stored > 0 && int64(len(pages)) >= st.Stored, err
+	})
 }
 
 // holds waits until the record of some shard of a kind names an instance.
