@@ -79,8 +79,8 @@ func TestExternalDebian(t *testing.T) {
 		t.Error("there is no user curtsy")
 	}
 	for _, name := range []string{
-		"usr/bin/curtsy", "usr/bin/rupd", "usr/bin/agenthost", "usr/lib/curtsy/frontier", "usr/lib/curtsy/fetcher", "usr/lib/curtsy/indexer",
-		"lib/systemd/system/curtsy.target", "usr/share/man/man1/curtsy.1.gz", "usr/share/bash-completion/completions/curtsy",
+		"usr/bin/curtsy", "usr/bin/rupd", "usr/bin/agenthost", "usr/lib/curtsy/frontier", "usr/lib/curtsy/fetcher", "usr/lib/curtsy/indexer", "usr/lib/curtsy/feeder",
+		"lib/systemd/system/curtsy.target", "lib/systemd/system/curtsy-feeder@.service", "usr/share/man/man1/curtsy.1.gz", "usr/share/bash-completion/completions/curtsy",
 		"usr/share/man/man1/rupd.1.gz", "usr/share/man/man1/agenthost.1.gz", "usr/share/zsh/vendor-completions/_curtsy", "usr/share/fish/vendor_completions.d/curtsy.fish",
 		"etc/curtsy/curtsy.yaml", "etc/curtsy/crawl.yaml", "usr/share/doc/curtsy/examples/alerts.yml",
 	} {
@@ -132,7 +132,7 @@ var execStart = regexp.MustCompile(`(?m)^ExecStart=(\S+) (.*)$`)
 func checkCommandLines(t *testing.T, units, under string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(units, "*.service"))
-	if err != nil || len(files) != 5 {
+	if err != nil || len(files) != 6 {
 		t.Fatalf("%d units (%v)", len(files), err)
 	}
 	for _, file := range files {

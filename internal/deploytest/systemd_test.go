@@ -39,7 +39,7 @@ func TestExternalSmokeSystemd(t *testing.T) {
 			run(t, "systemd-analyze", "security", "--offline=true", "--threshold=20", "--no-pager", unit)
 		}
 	}
-	if len(units) != 6 {
+	if len(units) != 7 {
 		t.Errorf("there are %d units", len(units))
 	}
 	// It warns about what it does not know, and still ends without an error.
