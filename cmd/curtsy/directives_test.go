@@ -85,7 +85,7 @@ var directedLimits = map[string]string{
 	"max-snippet-meta":   "snippets at most 40 characters: max-snippet:40 in its robots meta",
 	"max-snippet-us":     "snippets at most 40 characters: max-snippet:40 in its X-Robots-Tag or Robots-Tag header",
 	"max-snippet-tiny":   "snippets at most 10 characters: max-snippet:10 in its robots meta",
-	"data-nosnippet":     "snippets all but one part of the text: data-nosnippet in its text",
+	"data-nosnippet":     "snippets all but 2 parts of the text: data-nosnippet in its text",
 	"pdf-nosnippet":      "snippets not allowed: nosnippet in its X-Robots-Tag or Robots-Tag header",
 	"pdf-max-snippet":    "snippets at most 40 characters: max-snippet:40 in its X-Robots-Tag or Robots-Tag header",
 	"both":               "snippets not allowed: nosnippet in its robots meta",
@@ -105,6 +105,9 @@ func (d directed) word() string {
 	return "zebra" + strings.NewReplacer("-", "", "0", "o").Replace(d.name)
 }
 
+// field is the value of the field kind, which is on no other page, either.
+func (d directed) field() string { return strings.Replace(d.word(), "zebra", "yak", 1) }
+
 // answer is the page; more are other header lines.
 func (d directed) answer(more ...string) *simweb.Answer {
 	data := fmt.Sprintf(`{"@context":"https://schema.org/","@type":"Dataset","name":"data-%s","description":"The prose %s says of its data.",`+
@@ -121,12 +124,13 @@ func (d directed) answer(more ...string) *simweb.Answer {
 		say := documenttest.Content{Title: "Title of " + d.name, Text: "Here the " + word + " walks along the quiet harbour.", Link: directedHost + "to/" + d.name}
 		return &simweb.Answer{Header: more, ContentType: "application/pdf", Body: string(say.PDF())}
 	}
+	kind := "<b>" + d.field() + "</b>"
 	if d.quiet {
-		word = "<span data-nosnippet>" + word + "</span>"
+		word, kind = "<span data-nosnippet>"+word+"</span>", "<span data-nosnippet>"+kind+"</span>"
 	}
 	return &simweb.Answer{Header: more, Body: fmt.Sprintf(`<!DOCTYPE html><html lang="en"><head><title>Title of %s</title>%s`+
-		`<script type="application/ld+json">%s</script></head><body><p>Here the %s walks along the quiet harbour.</p><a href="/to/%s">on</a></body></html>`,
-		d.name, meta, data, word, d.name)}
+		`<script type="application/ld+json">%s</script></head><body><p>Here the %s walks along the quiet harbour.</p>%s<a href="/to/%s">on</a></body></html>`,
+		d.name, meta, data, word, kind, d.name)}
 }
 
 // looking is what all columns show at one time. Commands that print lists are run once.
@@ -363,6 +367,29 @@ var directedColumns = []struct {
 		row := line(l.run("export", "datasets", "--format", "bulk"), "data-"+d.name)
 		return seen(row != "", strings.Contains(row, d.word()))
 	}},
+	{"fields", func(l *looking, d directed) string {
+		var shown []string
+		show := func(where, text string) {
+			shown = append(shown, fmt.Sprintf("%s:%v", where, strings.Contains(text, d.field())))
+		}
+		show("pages", line(l.run("pages", "--json"), `"url":"`+d.url()))
+		show("search", l.run("search", "--json", d.word()))
+		var row struct {
+			Fields crawl.Fields `json:"fields"`
+		}
+		if out := line(l.run("export", "pages"), `"url":"`+d.url()+`"`); out != "" && json.Unmarshal([]byte(out), &row) != nil {
+			l.wrong("%s", out)
+		}
+		show("export", fmt.Sprint(row.Fields))
+		show("filter", l.run("search", "--json", "kind:"+d.field()))
+		shows := strings.HasSuffix(shown[0], "true")
+		for _, s := range shown {
+			if strings.HasSuffix(s, "true") != shows {
+				l.wrong("%s: the field is %v", d.name, shown)
+			}
+		}
+		return map[bool]string{true: "whole", false: "-"}[shows]
+	}},
 	{"explain", func(l *looking, d directed) string {
 		x := l.explain(d.url())
 		limits := strings.Join(strings.Fields(line(l.run("explain", d.url()), "snippets ")), " ")
@@ -506,56 +533,59 @@ func TestDirectives(t *testing.T) {
 			return *soon.answer("X-Robots-Tag: unavailable_after: " + date.Format(time.RFC1123))
 		})
 		web.Override(directedHost, &simweb.Answer{Body: "<!DOCTYPE html><title>home</title>" + links.String()})
-		dir := filepath.Join(t.TempDir(), "data")
-		curtsy(t, app.ExitOK, "crawl", "--dir", dir, "--allow-private", "--delay", "0s", "--types", "html,text,pdf", "--resolve", web.Resolve(), directedHost)
+		dir, sites := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "sites.yaml")
+		if err := os.WriteFile(sites, []byte("sites:\n  h0000.sim.test:\n    fields: {kind: {css: b, type: keyword}}\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		curtsy(t, app.ExitOK, "crawl", "--dir", dir, "--sites", sites, "--allow-private", "--delay", "0s", "--types", "html,text,pdf", "--resolve", web.Resolve(), directedHost)
 
 		if before, odd := looked(t, dir, soon); time.Now().Before(date) {
 			for _, o := range odd {
 				t.Error(o)
 			}
 			holds(t, "before its date", before, `
-			expires-soon     whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes`)
+			expires-soon     whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes`)
 		} else {
 			t.Log("the machine is too slow to see a page before it expires")
 		}
 		holds(t, "after the crawl", see(t, dir, slices.DeleteFunc(slices.Clone(directives), func(d directed) bool { return d.name == soon.name })...), `
-			plain            whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
-			noindex-header   -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
-			noindex-meta     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
-			noindex-ours     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
-			noindex-other    whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
-			none             -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex no
-			nofollow         whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole -     -     whole whole whole whole stored          no
-			nosnippet-header bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  -     -     -     whole whole bare  bare  bare  bare  stored          yes
-			nosnippet-meta   bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  -     -     -     whole whole bare  bare  bare  bare  stored          yes
-			max-snippet-0    bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  -     -     -     whole whole bare  bare  bare  bare  stored          yes
-			max-snippet-header whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
-			max-snippet-meta whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
-			max-snippet-us   whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
-			max-snippet-tiny bare  bare  bare  whole whole bare  bare  bare  bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
-			max-snippet-any  whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
-			data-nosnippet   bare  bare  bare  bare  whole bare  bare  bare  bare  bare  whole bare  bare  bare  bare  whole bare  bare  bare  whole whole whole whole whole whole whole stored          yes
-			noarchive-header whole whole bare  bare  bare  whole bare  whole whole bare  bare  bare  bare  bare  bare  bare  bare  -     -     -     whole whole whole whole whole whole stored          yes
-			noarchive-meta   whole whole bare  bare  bare  whole bare  whole whole bare  bare  bare  bare  bare  bare  bare  bare  -     -     -     whole whole whole whole whole whole stored          yes
-			both             bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  -     -     -     whole whole bare  bare  bare  bare  stored          yes
-			expired-header   -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
-			expired-meta     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
-			expires-later    whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
-			noindex-later    whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
-			pdf-plain        whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole -     -     -     -     stored yes
-			pdf-noindex      -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
-			pdf-none         -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex no
-			pdf-nosnippet    bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  -     -     -     whole whole -     -     -     -     stored yes
-			pdf-max-snippet  whole whole bare  whole whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole -     -     -     -     stored yes
-			pdf-noarchive    whole whole bare  bare  bare  whole bare  whole whole bare  bare  bare  bare  bare  bare  bare  bare  -     -     -     whole whole -     -     -     -     stored yes
-			pdf-nofollow     whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole -     -     -     -     -     -     stored no
-			pdf-expired      -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes`)
+			plain            whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
+			noindex-header   -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
+			noindex-meta     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
+			noindex-ours     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
+			noindex-other    whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
+			none             -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex no
+			nofollow         whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole -     -     whole whole whole whole whole stored          no
+			nosnippet-header bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  -     -     -     whole whole bare  bare  bare  bare  -     stored          yes
+			nosnippet-meta   bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  -     -     -     whole whole bare  bare  bare  bare  -     stored          yes
+			max-snippet-0    bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  -     -     -     whole whole bare  bare  bare  bare  -     stored          yes
+			max-snippet-header whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
+			max-snippet-meta whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
+			max-snippet-us   whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
+			max-snippet-tiny bare  bare  bare  whole whole bare  bare  bare  bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole -     stored          yes
+			max-snippet-any  whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
+			data-nosnippet   bare  bare  bare  bare  whole bare  bare  bare  bare  bare  whole bare  bare  bare  bare  whole bare  bare  bare  whole whole whole whole whole whole whole -     stored          yes
+			noarchive-header whole whole bare  bare  bare  whole bare  whole whole bare  bare  bare  bare  bare  bare  bare  bare  -     -     -     whole whole whole whole whole whole whole stored          yes
+			noarchive-meta   whole whole bare  bare  bare  whole bare  whole whole bare  bare  bare  bare  bare  bare  bare  bare  -     -     -     whole whole whole whole whole whole whole stored          yes
+			both             bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  -     -     -     whole whole bare  bare  bare  bare  -     stored          yes
+			expired-header   -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
+			expired-meta     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
+			expires-later    whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
+			noindex-later    whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole stored          yes
+			pdf-plain        whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole -     -     -     -     -     stored yes
+			pdf-noindex      -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
+			pdf-none         -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex no
+			pdf-nosnippet    bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  bare  -     -     -     whole whole -     -     -     -     -     stored yes
+			pdf-max-snippet  whole whole bare  whole whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole -     -     -     -     -     stored yes
+			pdf-noarchive    whole whole bare  bare  bare  whole bare  whole whole bare  bare  bare  bare  bare  bare  bare  bare  -     -     -     whole whole -     -     -     -     -     stored yes
+			pdf-nofollow     whole whole bare  whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole whole -     -     -     -     -     -     -     stored no
+			pdf-expired      -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes`)
 
 		for time.Now().Before(date) {
 			time.Sleep(50 * time.Millisecond)
 		}
 		holds(t, "when its date has passed and nothing runs", see(t, dir, soon), `
-			expires-soon     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     stored          yes`)
+			expires-soon     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     stored          yes`)
 
 		want := "the page must not be shown after " + date.Format("2006-01-02 15:04:05 MST") + ": unavailable_after in its X-Robots-Tag or Robots-Tag header"
 		if got := curtsy(t, app.ExitOK, "explain", "--dir", dir, soon.url()); !strings.Contains(got, want) {
@@ -569,7 +599,7 @@ func TestDirectives(t *testing.T) {
 		}
 		curtsy(t, app.ExitOK, "crawl", "--dir", dir)
 		holds(t, "after a later crawl", see(t, dir, later, soon), `
-			noindex-later    -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
-			expires-soon     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes`)
+			noindex-later    -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes
+			expires-soon     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     -     refused:noindex yes`)
 	})
 }

@@ -21,6 +21,8 @@ type page struct {
 	head *html.Node
 	body *html.Node
 	cut  bool // the tree is only the beginning of the page
+	// quiet says that some elements may forbid that they are shown.
+	quiet bool
 
 	sizes map[*html.Node]size // see weigh
 	data  []any               // JSON-LD

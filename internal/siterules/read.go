@@ -36,19 +36,10 @@ type Output struct {
 // input is a page while it is read.
 type input struct {
 	Input
-	tree *page
-	work work
-}
-
-// page returns the tree of the page, which is made when a rule needs it.
-func (in *input) page() *page {
-	if in.tree == nil {
-		in.tree = treeOf(in.ContentType, in.Charset, in.Body)
-		if in.tree.cut {
-			in.cut("the page has more than %d elements and texts; rules see only its beginning", maxNodes)
-		}
-	}
-	return in.tree
+	tree    *page
+	shown   *page // the tree without what may not be shown; nil: not made
+	showing bool  // what is read now is shown
+	work    work
 }
 
 func (in *input) cut(format string, args ...any) {
@@ -65,7 +56,9 @@ func treeOf(contentType, charset string, body []byte) *page {
 	if kind != "" && kind != "text/html" {
 		src = nil
 	}
-	return parse(src)
+	p := parse(src)
+	p.quiet = mayHide(src)
+	return p
 }
 
 // ReadsPages reports whether Read makes anything of a page.
@@ -83,7 +76,7 @@ func (s *Site) Read(page Input) (out Output) {
 	if !s.ReadsPages() {
 		return out
 	}
-	in := &input{Input: page, work: work{css: maxWork, steps: maxSteps}}
+	in := &input{Input: page, showing: true, work: work{css: maxWork, steps: maxSteps}}
 	left := MaxPage
 	for _, f := range s.fields {
 		values := s.values(f, in)
@@ -105,6 +98,7 @@ func (s *Site) Read(page Input) (out Output) {
 	}
 	out.Ruled.Title = s.override(s.title, in)
 	out.Ruled.Description = s.override(s.description, in)
+	in.showing = false
 	for _, c := range s.skip {
 		if s.holds(c, in, out.Ruled.Fields) {
 			out.Skip, out.Why = true, c.why(s.rules.name)

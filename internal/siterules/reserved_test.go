@@ -9,11 +9,12 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/export"
 	"github.com/curtsy/curtsy/internal/siterules"
+	"github.com/curtsy/curtsy/internal/web/search"
 )
 
 // A field cannot have the name of a column or a member of exports, or of a filter of the search.
 func TestReservedNames(t *testing.T) {
-	names := []string{"site", "inurl", "lang", "type", "before", "after"}
+	names := append([]string{"inurl"}, search.ParamNames()...)
 	var collect func(of reflect.Type, tag string)
 	collect = func(of reflect.Type, tag string) {
 		for f := range of.Fields() {

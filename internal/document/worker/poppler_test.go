@@ -42,7 +42,7 @@ func TestPDFToText(t *testing.T) {
 	} {
 		program := filepath.Join(t.TempDir(), "pdftotext")
 		writeProgram(t, program, script+"\n")
-		p := New(Options{PDFToText: program})
+		p := New(Options{PDFToText: program, Wall: time.Hour}) // a slow machine is not what is tested
 		page, err := p.Read(t.Context(), document.File{Type: document.PDF, Body: sample.PDF()}, nil)
 		p.Close()
 		for _, w := range want {
@@ -83,7 +83,7 @@ func TestPDFToTextConfined(t *testing.T) {
 		script += "( " + deed + " ) && echo done: '" + strings.Fields(deed)[0] + "'\n"
 	}
 	writeProgram(t, program, script+"exit 0\n")
-	p := New(Options{PDFToText: program})
+	p := New(Options{PDFToText: program, Wall: time.Hour})
 	defer p.Close()
 	page, err := p.Read(t.Context(), document.File{Type: document.PDF, Body: documenttest.Content{Text: "x"}.PDF()}, nil)
 	if err != nil || !bytes.Contains(page.HTML, []byte("<p>wordsdone: cat</p>")) {

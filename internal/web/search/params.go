@@ -41,6 +41,9 @@ type params struct {
 // knownParams are the names of all of them.
 var knownParams = append([]string{"q", "page", "per", "explain", "sort"}, filters...)
 
+// ParamNames are the names of the parameters of a search. No field may have one of them.
+func ParamNames() []string { return slices.Clone(knownParams) }
+
 // parse reads parameters. An empty one counts as not given. With strict, an unknown one is a
 // problem, because the author of a program wants to know. The names of fields are parameters, too,
 // unless another parameter has that name.
