@@ -42,7 +42,7 @@ func TestPDFToText(t *testing.T) {
 	} {
 		program := filepath.Join(t.TempDir(), "pdftotext")
 		writeProgram(t, program, script+"\n")
-		p := New(Options{PDFToText: program, Wall: time.Hour}) // a slow machine is not what is tested
+		p := New(Options{PDFToText: program, Wall: time.Hour}) // the machine may be slow
 		page, err := p.Read(t.Context(), document.File{Type: document.PDF, Body: sample.PDF()}, nil)
 		p.Close()
 		for _, w := range want {
