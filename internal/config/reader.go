@@ -2,6 +2,8 @@ package config
 
 import (
 	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -84,7 +86,7 @@ type FeedTo struct {
 	To          string        `key:"feed-to" flag:"to" group:"Output,common" usage:"send to the system at ‹URL›" example:"file:///srv/pages"`
 	Name        string        `key:"feed-name" flag:"name" group:"Output,common" usage:"‹NAME› of the position up to which everything was sent (default: made from the URL)" example:"search-1"`
 	Content     string        `key:"feed-content" flag:"content" group:"Output,common" usage:"send this ‹PART› of each page: {}" choices:"text markdown html none" example:"markdown"`
-	Fields      []string      `key:"feed-fields" flag:"fields" group:"Output" usage:"send only these ‹FIELDS› of a row of curtsy export pages (default: all)" example:"url,title,text"`
+	Fields      []string      `key:"feed-fields" flag:"fields" group:"Output" usage:"send only these ‹FIELDS› of a row of curtsy export pages, or of the site rules (default: all)" example:"url,title,text"`
 	For         []string      `key:"feed-for" flag:"for" group:"Output" usage:"only what its site allows for this ‹PURPOSE›: search, ai-input, ai-train, tdm (repeatable)" example:"ai-train"`
 	UnknownToo  bool          `key:"feed-unknown-too" flag:"unknown-too" group:"Output" usage:"with --for: also what the rules of its site do not mention"`
 	Interval    time.Duration `key:"feed-every" flag:"every" group:"Output,common" usage:"go on, and look for changes at this ‹INTERVAL› (0s: end when everything was sent)" example:"1m"`
@@ -120,9 +122,15 @@ func (c *FeedTo) check(src *Source) error {
 	if len(c.For) == 0 {
 		c.For = nil
 	}
-	if len(c.Fields) == 0 {
-		c.Fields = nil
+	var fields []string
+	for _, some := range c.Fields { // one or several with commas between them
+		for name := range strings.SplitSeq(some, ",") {
+			if name = strings.TrimSpace(name); name != "" && !slices.Contains(fields, name) {
+				fields = append(fields, name)
+			}
+		}
 	}
+	c.Fields = fields
 	return src.refuseOther("feed-content", "is no part of a page")
 }
 
