@@ -36,6 +36,9 @@ func serveFeeder(ctx context.Context, cfg *config.Feeder, stderr io.Writer) (err
 	name = cmp.Or(cfg.Name, name)
 	o := cfg.Options("feeder", "", stderr)
 	return service.Daemon(ctx, o, func(p service.Parts) (service.Runner, error) {
+		if err := feed.CheckFields(cfg.Fields, p.Spec); err != nil {
+			return nil, config.Errorf("fields: %v", err)
+		}
 		metrics, err := feed.NewMetrics(p.Registry)
 		if err != nil {
 			return nil, err

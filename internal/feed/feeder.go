@@ -21,7 +21,8 @@ type Options struct {
 	Name string // of the sink, under which the indexers have its positions. Required
 	// Content is what is sent of each page: text, markdown, html or none. Empty means text.
 	Content string
-	// Fields are the fields of a row that are sent, by their names in JSON. Nil: all of them.
+	// Fields are the fields of a row that are sent, by their names in JSON, and fields of the site
+	// rules, by their names there. Nil: all of them. See CheckFields.
 	Fields []string
 	// For and UnknownToo limit what is sent to what sites allow, as in crawl.ExportQuery.
 	For        []string
@@ -55,6 +56,7 @@ type Feeder struct {
 	sink  Sink
 	o     Options
 	dead  *refusals
+	only  selection
 	wake  []chan struct{} // of each shard; capacity 1
 
 	ending    chan struct{} // closed: end when everything was sent
@@ -87,7 +89,7 @@ func New(c questions.Crawl, spec crawl.Spec, sink Sink, o Options) (*Feeder, err
 	if o.Fault == nil {
 		o.Fault = func(string) error { return nil }
 	}
-	f := &Feeder{crawl: c, sink: sink, o: o, dead: &refusals{path: o.Dead}, ending: make(chan struct{}), over: make(chan struct{}), preparing: make(chan struct{}, 1)}
+	f := &Feeder{crawl: c, sink: sink, o: o, dead: &refusals{path: o.Dead}, only: newSelection(o.Fields), ending: make(chan struct{}), over: make(chan struct{}), preparing: make(chan struct{}, 1)}
 	if err := f.SetSpec(spec); err != nil {
 		return nil, err
 	}

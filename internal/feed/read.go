@@ -54,7 +54,7 @@ func (f *Feeder) read(ctx context.Context, shard int) (*reading, error) {
 				r.changes[i].ID = ""
 			}
 			at[row.ID] = len(r.changes)
-			r.changes = append(r.changes, Change{ID: row.ID, Version: version(r.pos.Generation, row.Seq), Row: *row.Page, Fields: f.o.Fields})
+			r.changes = append(r.changes, f.only.change(row.ID, version(r.pos.Generation, row.Seq), row.Page))
 		}
 		return nil
 	})

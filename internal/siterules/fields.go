@@ -180,7 +180,7 @@ func child(n *yaml.Node, key string) *yaml.Node {
 
 // unknown is the mistake of a key that does not exist.
 func (r *reader) unknown(k *yaml.Node, of string, keys []string) {
-	r.at(k, "unknown key %q of %s; %s", k.Value, of, suggest(k.Value, keys))
+	r.at(k, "unknown key %q of %s; %s", k.Value, of, Suggest(k.Value, keys))
 }
 
 var typeNames = []string{"text", "keyword", "number", "date", "boolean"}
@@ -190,7 +190,7 @@ func (r *reader) fieldType(n *yaml.Node) crawl.FieldType {
 	if i := slices.Index(typeNames, text); i >= 0 || text == "" {
 		return crawl.FieldType(max(i, 0))
 	}
-	r.at(n, "unknown type %q; %s", text, suggest(text, typeNames))
+	r.at(n, "unknown type %q; %s", text, Suggest(text, typeNames))
 	return 0
 }
 

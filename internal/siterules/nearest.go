@@ -2,8 +2,9 @@ package siterules
 
 import "strings"
 
-// suggest names the word with the most similar spelling, or all words.
-func suggest(typed string, words []string) string {
+// Suggest names the word with the most similar spelling to what was typed, or all words. It is a
+// phrase for the end of a message, such as "did you mean title?".
+func Suggest(typed string, words []string) string {
 	best, least := "", len(typed)/3+2
 	for _, w := range words {
 		if d := distance(strings.ToLower(typed), w); d < least {

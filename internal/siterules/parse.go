@@ -160,7 +160,7 @@ func (p *parser) words(v *yaml.Node, name string, words []string) []string {
 		for w := range strings.SplitSeq(text, ",") {
 			w = strings.ToLower(strings.TrimSpace(w))
 			if !slices.Contains(words, w) {
-				p.at(n, "%s: unknown word %q; %s", name, w, suggest(w, words))
+				p.at(n, "%s: unknown word %q; %s", name, w, Suggest(w, words))
 			}
 			list = append(list, w)
 		}

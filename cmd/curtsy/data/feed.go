@@ -98,6 +98,9 @@ func (a *commands) feed(ctx context.Context, cfg *config.Feed) (err error) {
 		return err
 	}
 	defer c.Close()
+	if err := feed.CheckFields(cfg.Fields, c.Spec); err != nil {
+		return app.Usage("--fields: %w", err)
+	}
 	if c.Stopped() && cfg.Every() > 0 {
 		return app.Usage("the crawl in %s does not run, so nothing will change; without --follow and --every, what is stored is sent once", cfg.Dir)
 	}
