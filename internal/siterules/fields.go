@@ -16,6 +16,7 @@ type field struct {
 	line     int
 	from     *source
 	matches  *regexp.Regexp // cuts the value out of what was found; nil: all of it
+	named    []named        // what is written instead of it; nil: itself
 	kind     crawl.FieldType
 	formats  []string
 	many     bool
@@ -39,7 +40,7 @@ func Reserved(name string) bool {
 	return slices.Contains(columns, name) || slices.ContainsFunc(columnStarts, func(s string) bool { return strings.HasPrefix(name, s) })
 }
 
-var fieldKeys = append(slices.Clone(sourceNames), "attr", "matches", "type", "format", "formats", "many", "default", "required")
+var fieldKeys = append(slices.Clone(sourceNames), "attr", "matches", "map", "type", "format", "formats", "many", "default", "required")
 
 // field reads a field. It returns nil after a mistake.
 func (r *reader) field(name string, k, v *yaml.Node) *field {
@@ -63,7 +64,7 @@ func (r *reader) field(name string, k, v *yaml.Node) *field {
 			return
 		}
 		switch key {
-		case "attr", "matches": // below
+		case "attr", "matches", "map": // below
 		case "type":
 			f.kind, typed = r.fieldType(v), true
 		case "format", "formats":
@@ -92,6 +93,9 @@ func (r *reader) field(name string, k, v *yaml.Node) *field {
 		return nil
 	}
 	f.matches = r.refine(f.from, v)
+	if n := child(v, "map"); n != nil {
+		f.named = r.named(f, n)
+	}
 	if formats != nil && typed && f.kind != crawl.FieldDate {
 		r.at(formats, "field %s: only dates have a format; write type: date", name)
 	} else if formats != nil {
@@ -159,6 +163,9 @@ func (r *reader) refine(s *source, v *yaml.Node) (re *regexp.Regexp) {
 		if s.css == nil {
 			r.at(n, "attr is only for css; in xpath write //a/@href")
 		}
+		for _, next := range s.next {
+			next.attr = s.attr
+		}
 	}
 	if n := child(v, "matches"); n != nil {
 		if text := r.text(n, "matches"); text != "" {
@@ -221,6 +228,9 @@ func (f *field) read(in *input) (values []string) {
 			parts = captured(f.matches, squeeze(v), most)
 		}
 		for _, part := range parts {
+			if f.named != nil {
+				part = rename(f.named, squeeze(part))
+			}
 			value, ok, cut := canonical(f.kind, f.formats, part)
 			if !ok || slices.Contains(values, value) {
 				continue

@@ -7,6 +7,7 @@ const (
 	MaxFields   = 64        // fields of a site
 	MaxNames    = 256       // names of fields in a file
 	MaxList     = 256       // elements of a list
+	MaxMap      = 64        // lines of a map
 	MaxText     = 1 << 10   // bytes of a selector, an expression, a glob or a name
 	maxMistakes = 20        // mistakes that an error lists
 	maxParts    = 64        // simple selectors between combinators and commas

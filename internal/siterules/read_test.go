@@ -84,6 +84,22 @@ func TestFields(t *testing.T) {
 		{`{css: h1, type: number}`, ""},
 		{`{css: h1, type: number, default: 3.50}`, "3.5"},
 		{`{const: yes, type: boolean}`, "true"},
+		// Of a list, the first with a value; with many the values of all, in its order.
+		{`{css: [.none, h1, title]}`, "Introduction¶"},
+		{`{css: [h1, "p + p"], matches: '([0-9.,]+)$', type: number}`, "1234.5"},
+		{`{css: ["p + p", ".crumbs li", "#m th"], many: true}`, "Price: 1,234.50|Home|Docs|Name"},
+		{`{xpath: ["//th", "string(//title)", "//ul/li[1]"], many: true}`, "Name|Intro - Manual 16|Home"},
+		{`{css: [.none, a.headerlink], attr: href}`, "#x"},
+		{`{meta: [none, "og:type"]}`, "article"},
+		{`{path: ['^/api/(\w+)', '^/docs/(\w+)']}`, "16"},
+		// The first line that fits; what no line fits has no value.
+		{`{css: title, map: {'^Manual': a, 'Manual (\d+)$': "v$1", 'Intro': b}}`, "v16"},
+		{`{css: title, matches: '(Intro)', map: {'Manual': a, '^Intro$': b}}`, "b"},
+		{`{css: ".crumbs li", many: true, map: {'^(D).*(s)$': "${2}x$1", 'H': "$$1"}}`, "$1|sxD"},
+		{`{css: ".crumbs li", many: true, map: {'D': docs}}`, "docs"},
+		{`{css: title, map: {'x': y}, default: z}`, "z"},
+		{`{css: title, map: {'(?P<n>\d+)': "${n}0.5"}, type: number}`, "160.5"},
+		{`{xpath: "boolean(//table)", map: {'true': table}}`, "table"},
 	} {
 		if got := strings.Join(fieldsOf(t, c.field, sample), "|"); got != c.want {
 			t.Errorf("%s = %q, want %q", c.field, got, c.want)

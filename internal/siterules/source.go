@@ -27,20 +27,39 @@ type source struct {
 	json  *jsonPath
 	re    *regexp.Regexp // of url and path
 	fixed []string       // of const
+	// next are more sources of the same name, if a list is written. Their values follow.
+	next []*source
 }
 
-// source reads the value of one of sourceNames. It returns nil after a mistake.
+// source reads the value of one of sourceNames, or a list of such values. It returns nil after a
+// mistake.
 func (r *reader) source(name string, v *yaml.Node) *source {
-	s := &source{name: name}
 	if name == "const" {
+		s := &source{name: name}
 		r.list(v, name, func(text string, _ *yaml.Node) { s.fixed = append(s.fixed, text) })
 		s.text = strings.Join(s.fixed, ", ")
 		return s
 	}
-	if s.text = r.text(v, name); s.text == "" {
+	if v.Kind == yaml.SequenceNode && len(v.Content) == 0 {
+		r.at(v, "%s is empty; give it a value, or leave the line out", name)
 		return nil
 	}
-	ok := true
+	var all []*source
+	r.list(v, name, func(text string, n *yaml.Node) {
+		if s := r.single(name, text, n); s != nil {
+			all = append(all, s)
+		}
+	})
+	if len(all) == 0 {
+		return nil
+	}
+	all[0].next = all[1:]
+	return all[0]
+}
+
+// single reads one value of one of sourceNames. It returns nil after a mistake.
+func (r *reader) single(name, text string, v *yaml.Node) *source {
+	s, ok := &source{name: name, text: text}, true
 	switch name {
 	case "css":
 		s.css = r.selector(s.text, v, name)
@@ -100,9 +119,22 @@ type found struct {
 	isText bool
 }
 
-// values returns the raw values of a source, maxMatches at most. exists reports whether there is
-// anything, perhaps without a text.
+// values returns the raw values of a source and of those that follow it, maxMatches at most. exists
+// reports whether there is anything, perhaps without a text.
 func (s *source) values(in *input) (all []string, exists bool) {
+	all, exists = s.own(in)
+	for _, n := range s.next {
+		if len(all) >= maxMatches {
+			break
+		}
+		more, found := n.own(in)
+		all, exists = append(all, more...), exists || found
+	}
+	return all[:min(len(all), maxMatches)], exists
+}
+
+// own returns the values of the source alone.
+func (s *source) own(in *input) (all []string, exists bool) {
 	switch s.name {
 	case "css":
 		in.page().find(s.css, &in.work, func(n *html.Node) bool {
@@ -144,7 +176,13 @@ func (s *source) values(in *input) (all []string, exists bool) {
 }
 
 // String is the source for an explanation.
-func (s *source) String() string { return s.name + " " + strconv.Quote(s.text) }
+func (s *source) String() string {
+	text := s.name + " " + strconv.Quote(s.text)
+	for _, n := range s.next {
+		text += " or " + strconv.Quote(n.text)
+	}
+	return text
+}
 
 func hasAttribute(n *html.Node, name string) bool {
 	return slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == name })
