@@ -2,11 +2,12 @@ package siterules
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
 	"testing"
 )
 
-// The examples of the guide are right.
+// The examples of the guide, and those in files, are right.
 func TestGuide(t *testing.T) {
 	text, err := os.ReadFile("../../docs/guides/site-rules.md")
 	if err != nil {
@@ -18,5 +19,16 @@ func TestGuide(t *testing.T) {
 	}
 	for _, e := range examples {
 		mustParse(t, string(e[1]))
+	}
+	files, _ := filepath.Glob("../../docs/examples/*.yaml")
+	if len(files) == 0 {
+		t.Fatal("there is no file")
+	}
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustParse(t, string(text))
 	}
 }
