@@ -133,6 +133,9 @@ func (t *trier) try(list []candidate) (found []tried, err error) {
 		}
 		for i, c := range part {
 			got[i].Name, got[i].Source, got[i].Values = c.name, c.source, len(values[i])
+			if c.alike && got[i].Values > max(1, got[i].Pages/4) {
+				continue
+			}
 			if got[i].Pages > 0 && (c.site || got[i].Values > 1 || len(t.pages) < 3) {
 				found = append(found, got[i])
 			}
@@ -164,7 +167,7 @@ func metas(pages []Page) (list []candidate) {
 				field = "meta_" + field
 			}
 			if !slices.ContainsFunc(candidates, func(c candidate) bool { return c.name == field }) {
-				list = append(list, candidate{field, "meta: " + strconv.Quote(meta), false})
+				list = append(list, candidate{field, "meta: " + strconv.Quote(meta), false, false})
 			}
 		})
 	}
@@ -195,11 +198,11 @@ func each(p Page, do func(name string, attr map[string]string)) {
 func (d *Draft) content(t *trier) error {
 	selectors := func(list []string) (all []candidate) {
 		for _, s := range list {
-			all = append(all, candidate{s, "css: " + strconv.Quote(s) + ", type: text", true})
+			all = append(all, candidate{s, "css: " + strconv.Quote(s) + ", type: text", true, false})
 		}
 		return all
 	}
-	found, err := t.try(slices.Concat(selectors([]string{"body", "h1"}), []candidate{{"title", `css: title, type: text`, true}}, selectors(mains)))
+	found, err := t.try(slices.Concat(selectors([]string{"body", "h1"}), []candidate{{"title", `css: title, type: text`, true, false}}, selectors(mains)))
 	if err != nil {
 		return err
 	}

@@ -40,6 +40,8 @@ func TestTemplates(t *testing.T) {
 		"docbook": {"/docs/", `<!doctype html><meta name=generator content="DocBook XSL"><link rel=home title="Manual 15.2"><link rel=up title="Chapter %[1]d"><title>%[1]d</title>
 			<div class=navheader>Prev Next %[1]d</div><div class=sect1><h2>Title %[1]d</h2><p>%[2]s</div><div class=navfooter>Prev</div>`,
 			"version 6, chapter 6, manual 6", "", ".navheader .navfooter"},
+		"numbered sections":  {"/book/", `<title>4.%[1]d. Installing</title><h1>4.%[1]d. Installing</h1><p>%[2]s`, "", "", ""},
+		"versions in titles": {"/book/", `<title>Installing %[1]d - Manual 4.2</title><p>%[2]s`, "version 6", "", ""},
 		"blog": {"/", `<!doctype html><meta property="article:published_time" content="2024-05-0%[1]dT10:00:00Z"><meta name=product-line content="p%[1]d"><title>Blog</title>
 			<script type="application/ld+json">{"@type":"Article","author":{"name":"Ada"},"articleSection":"S%[1]d"}</script><nav>Menu</nav><main><h1>Post %[1]d</h1><p>%[2]s</main><footer>Imprint</footer>`,
 			"author 6, section 6, published 5, product_line 6", "main", "nav footer"},
