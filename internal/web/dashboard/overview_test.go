@@ -25,7 +25,7 @@ func TestOverview(t *testing.T) {
 		t.Fatalf("%d %s", code, body)
 	}
 	for _, want := range []string{
-		"Running", "3 h 20 min left", "waiting for docs.example.org: 1,204 pages at 10 s.", "Rate", "<dd>1,000", "<dd>1,204", "<dd>3.2/s", "<dd>5 MiB", "2,410 URLs discovered", "robots", "slow.example",
+		"Running", "3 h 20 min left", "Waiting for docs.example.org: 1,204 pages at 10 s.", "Rate", "<dd>1,000", "<dd>1,204", "<dd>3.2/s", "<dd>5 MiB", "2,410 URLs discovered", "robots", "slow.example",
 		"Crawl-delay: &lt;b&gt;3600&lt;/b&gt;", "indexer-1", "4,711", "its robots.txt forbids it", "30 GiB of 120 GiB", `<a href="/pages?type=html">html</a><td class="n">970<td class="n soft">97%`, `<a href="/search?q=lang%3Ade">German</a><td class="n">40`, `href="/search"`, `aria-current="page"`,
 	} {
 		if !strings.Contains(body, want) {

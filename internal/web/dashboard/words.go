@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/dustin/go-humanize"
 
@@ -20,6 +22,7 @@ import (
 
 // words are the functions by which all pages write numbers, times, links and text from sites.
 var words = template.FuncMap{
+	"capital":    capital,
 	"count":      count,
 	"number":     number,
 	"size":       size,
@@ -48,6 +51,15 @@ var words = template.FuncMap{
 	"shownFields":  search.ShownFields,
 	"stateName":    stateName,
 	"typeName":     typeName,
+}
+
+// capital begins a text with a capital letter, if it begins with a letter: --max-pages stays.
+func capital(s string) string {
+	first, size := utf8.DecodeRuneInString(s)
+	if !unicode.IsLetter(first) {
+		return s
+	}
+	return string(unicode.ToUpper(first)) + s[size:]
 }
 
 // count writes a number of things: 1 page, 1,204 pages.

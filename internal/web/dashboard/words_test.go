@@ -17,6 +17,7 @@ func TestWords(t *testing.T) {
 		seconds(7500): "2 h 5 min", seconds(3.5 * 86400): "3.5 days",
 		percent(1, 4): "25%", percent(1, 16): "6.2%", percent(1, 50): "2%", percent(999, 1000): "> 99%", percent(5, 5): "100%", percent(1, 100000): "< 0.1%", percent(0, 4): "0%", percent(1, 0): "0%",
 		text(" a\nb\u202e<c> "): "a b<c>", text("abcdef", 3): "ab…",
+		capital("ärger waits"): "Ärger waits", capital("--max-pages allows 0"): "--max-pages allows 0", capital(""): "",
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
