@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -162,10 +164,29 @@ func (f *Feeder) Run(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return nil
 	}
+	return ofShards(errs)
+}
+
+// ofShards joins the errors of shards, whose indices are their numbers. A cause that several have,
+// such as a system that is away, is named once.
+func ofShards(errs []error) error {
+	shards := map[string][]string{}
 	var failed []error
 	for k, err := range errs {
-		if err != nil {
-			failed = append(failed, fmt.Errorf("shard %d: %w", k, err))
+		if err == nil {
+			continue
+		}
+		if shards[err.Error()] == nil {
+			failed = append(failed, err)
+		}
+		shards[err.Error()] = append(shards[err.Error()], strconv.Itoa(k))
+	}
+	for i, err := range failed {
+		switch of := shards[err.Error()]; {
+		case len(of) == 1:
+			failed[i] = fmt.Errorf("shard %s: %w", of[0], err)
+		case len(of) < len(errs):
+			failed[i] = fmt.Errorf("shards %s: %w", strings.Join(of, ", "), err)
 		}
 	}
 	return errors.Join(failed...)
