@@ -51,6 +51,29 @@ func TestFieldFilters(t *testing.T) {
 	}
 }
 
+// TestTyped: a filter that somebody is shown has the letters of the value, and is read as the same.
+func TestTyped(t *testing.T) {
+	for _, c := range []struct{ name, value, want string }{
+		{"kind", "SQL command", `kind:"SQL command"`},
+		{"kind", "Command", "kind:Command"},
+		{"kind", "  A   (b) ", `kind:"A (b)"`},
+		{"kind", `The "x" of Y`, `kind:"the x of y"`},
+		{"kind", "\u200bX", "kind:X"},
+		{"kind", "", ""},
+		{"version", "16.0", "version:16"},
+		{"released", "2024-05-01T00:00:00Z", "released:2024-05-01T00:00:00Z"},
+		{"deprecated", "true", "deprecated:true"},
+		{"-kind", "A B", `-kind:"A B"`},
+		{"site", "docs.example.org", "site:docs.example.org"},
+		{"year", "2024", "after:2024-01-01 before:2025-01-01"},
+		{"nothing", "x", ""},
+	} {
+		if got := fields.Typed(c.name, c.value); got != c.want {
+			t.Errorf("%s %q is typed as %q, want %q", c.name, c.value, got, c.want)
+		}
+	}
+}
+
 // TestFieldBounds: which values pass a filter of a number or a date.
 func TestFieldBounds(t *testing.T) {
 	for _, c := range []struct{ filter, pass, fail string }{

@@ -86,6 +86,25 @@ func (q Query) Without(name, value string) Query {
 	return n.settled()
 }
 
+// Typed returns a filter as somebody would type it: kind:"SQL command". In contrast to the canonical
+// spelling it has the upper-case letters of the value. It is empty if there is no such filter, or if
+// the value is invalid for it.
+func (s Schema) Typed(name, value string) string {
+	canonical := s.Parse("").With(name, value).String()
+	key, folded, _ := strings.Cut(canonical, ":")
+	quoted := strings.HasPrefix(folded, `"`)
+	value, _ = tidy(value, MaxBytes)
+	if shown := strings.Join(strings.Fields(value), " "); Fold(shown) == strings.Trim(folded, `"`) {
+		if quoted {
+			shown = `"` + shown + `"`
+		}
+		if typed := key + ":" + shown; s.Parse(typed).String() == canonical {
+			return typed
+		}
+	}
+	return canonical
+}
+
 // named makes a filter. Its name may begin with a minus.
 func (s Schema) named(name, value string) (filter, bool) {
 	plain, not := strings.CutPrefix(strings.ToLower(name), "-")

@@ -110,8 +110,7 @@ func printFacets(w io.Writer, facets map[string][]crawl.FacetValue, fields query
 	t := term.NewTable(w, "NARROW BY", "PAGES")
 	for _, name := range names {
 		for _, v := range facets[name] {
-			typed := fields.Parse("").With(name, v.Value).String()
-			t.Row(cmp.Or(typed, name+" "+v.Value), humanize.Comma(v.Count))
+			t.Row(cmp.Or(fields.Typed(name, v.Value), name+" "+v.Value), humanize.Comma(v.Count))
 		}
 	}
 	t.Flush()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/query"
 )
 
 // screen is a terminal.
@@ -32,7 +33,7 @@ func madeUp() crawl.SearchAnswer {
 		Total: 1234, Loosened: "No page has all words: shown are pages with some\x1b[31m.", Suggestion: "vacuum\u202e freeze", Behind: 2,
 		Facets: map[string][]crawl.FacetValue{
 			"year": {{Value: "2024", Count: 1}}, "site": {{Value: "docs.example.org", Count: 1200}, {Value: "example.org", Count: 34}},
-			"zone": {{Value: "\x1b[1mx", Count: 5}}, "type": {{Value: "application/pdf", Count: 3}}, "lang": nil,
+			"zone": {{Value: "\x1b[1mx", Count: 5}}, "kind": {{Value: "SQL command", Count: 2}}, "type": {{Value: "application/pdf", Count: 3}}, "lang": nil,
 		},
 	}
 }
@@ -43,7 +44,7 @@ func TestPrintAnswer(t *testing.T) {
 	ans := madeUp()
 	o := asking{limit: 2, offset: 10, facets: true}
 	a.printReading(ans)
-	a.printAnswer(ans, o, nil)
+	a.printAnswer(ans, o, query.Schema{"kind": crawl.FieldKeyword})
 	wantOut := `11. Vacuum
    https://a.example/1
    2024-05-01 · to [2Jfreeze old rows, vacuum
@@ -61,6 +62,7 @@ site:docs.example.org               1,200
 site:example.org                    34
 type:application/pdf                3
 after:2024-01-01 before:2025-01-01  1
+kind:"SQL command"                  2
 zone [1mx                           5
 `
 	if out.String() != wantOut {

@@ -79,6 +79,20 @@ func TestFieldsOnThePage(t *testing.T) {
 	if chip := links(d.Find(".chips"))["Remove version: 16"]; chip != to("quiet") {
 		t.Errorf("the chip leads to %q", chip)
 	}
+	// A filter is shown with the letters that pages have.
+	d2, _ := see(t, New(Options{Crawl: f}), "/search?q=version:16+kind:%22function+reference%22+-kind:other")
+	chips := links(d2.Find(".chips"))
+	if chips["Remove kind: Function reference"] == "" || chips["Remove not kind: other"] == "" {
+		t.Errorf("the filters are shown as %q", chips)
+	}
+	none := answers(crawl.SearchAnswer{}, nil)
+	none.fields = someFields
+	for q, want := range map[string]string{"version:16": "Remove a filter", "quiet version:16": "Use fewer words"} {
+		d, _ := see(t, New(Options{Crawl: none}), "/search?q="+url.QueryEscape(q))
+		if text := d.Find(".advice").Text(); !strings.Contains(text, want) || d.Find("aside").Length() > 0 {
+			t.Errorf("nothing found of %s: %q, %q", q, text, d.Find("aside").Text())
+		}
+	}
 	if n := d.Find(".fields dt").Length(); n != maxFields {
 		t.Errorf("%d fields are shown", n)
 	}

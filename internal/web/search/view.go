@@ -38,9 +38,11 @@ type view struct {
 	Pages      []choice // numbered; the one shown is On
 	Prev, Next string
 	ExplainURL string
+	Words      bool     // the query has words, not only filters
 	Sorts      []choice // the orders to choose from
 
 	fields query.Schema
+	answer *Answer // nil: there is none
 }
 
 // First is the place of the first hit shown, from 1.
@@ -113,7 +115,10 @@ func (v *view) show(a *Answer) {
 		v.Suggestion, v.SuggestURL = s, better.link("/search")
 	}
 	v.facets(a.Facets)
-	v.sorts()
+	if len(v.Hits) > 0 {
+		v.sorts()
+	}
+	v.answer = a
 	v.pages(a)
 	other := v.Params
 	other.Explain = !other.Explain
@@ -264,6 +269,7 @@ func (v *view) facets(all map[string][]crawl.FacetValue) {
 func (v *view) fill() {
 	asked := v.fields.Parse(v.Params.Q)
 	without := asked
+	v.Words = len(asked.Groups) > 0
 	add := func(text, filter, value string) {
 		v.Chips = append(v.Chips, choice{Text: text, URL: v.Params.with(asked.Without(filter, value)).link("/search")})
 		without = without.Without(filter, value)
@@ -284,9 +290,9 @@ func (v *view) fill() {
 	}
 	for _, field := range f.Fields {
 		if field.Not {
-			add("not "+fieldName(field.Name)+": "+valueName("", field.Text), "-"+field.Name, field.Text)
+			add("not "+fieldName(field.Name)+": "+v.spelled(field), "-"+field.Name, field.Text)
 		} else {
-			add(fieldName(field.Name)+": "+valueName("", field.Text), field.Name, field.Text)
+			add(fieldName(field.Name)+": "+v.spelled(field), field.Name, field.Text)
 		}
 	}
 	switch {
@@ -300,9 +306,31 @@ func (v *view) fill() {
 			add("before "+f.Before.Format("2 January 2006"), "before", "")
 		}
 	}
-	if len(v.Chips) > 0 && len(asked.Groups) > 0 {
+	if len(v.Chips) > 0 && v.Words {
 		v.WithoutURL = v.Params.with(without).link("/search")
 	}
+}
+
+// spelled is the value of a filter by a field. In the query it has no upper-case letters; here it is
+// written as pages of the answer have it.
+func (v *view) spelled(f query.FieldFilter) string {
+	written := f.Text
+	note := func(value string) {
+		if query.Fold(value) == f.Text {
+			written = value
+		}
+	}
+	if v.answer != nil {
+		for _, hit := range v.answer.Hits {
+			for _, value := range hit.Fields.Get(f.Name) {
+				note(value)
+			}
+		}
+		for _, value := range v.answer.Facets[f.Name] {
+			note(value.Value)
+		}
+	}
+	return valueName("", written)
 }
 
 // pages makes the links to the pages of the answer around this one, as far as they are known.
