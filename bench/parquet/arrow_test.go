@@ -6,13 +6,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/parquet/compress"
 	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
@@ -23,38 +22,11 @@ import (
 
 var at = time.Date(2026, 11, 24, 3, 4, 5, 678e6, time.UTC)
 
-// read returns what arrow-go finds in a file: each row as JSON, and the metadata of the file.
-func read(t *testing.T, b []byte) (rows []map[string]any, f *file.Reader) {
+// read returns what arrow-go finds in a file: each row as JSON, and the file itself.
+func read(t *testing.T, b []byte) ([]map[string]any, *file.Reader) {
 	t.Helper()
-	f, err := file.NewParquetReader(bytes.NewReader(b))
+	rows, f, err := Read(t.Context(), b)
 	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := pqarrow.NewFileReader(f, pqarrow.ArrowReadProperties{}, memory.DefaultAllocator)
-	if err != nil {
-		t.Fatal(err)
-	}
-	table, err := r.ReadTable(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer table.Release()
-	chunks := array.NewTableReader(table, 1000)
-	defer chunks.Release()
-	for chunks.Next() {
-		var j bytes.Buffer
-		if err := array.RecordToJSON(chunks.RecordBatch(), &j); err != nil {
-			t.Fatal(err)
-		}
-		for line := range strings.Lines(j.String()) {
-			var row map[string]any
-			if err := json.Unmarshal([]byte(line), &row); err != nil {
-				t.Fatal(err)
-			}
-			rows = append(rows, row)
-		}
-	}
-	if err := chunks.Err(); err != nil {
 		t.Fatal(err)
 	}
 	return rows, f
@@ -168,6 +140,119 @@ func TestPages(t *testing.T) {
 			}
 		}
 	}
+}
+
+// ruled makes the page of a number with fields of each type. Every fourth has none, every fifth has
+// empty lists; of every sixth no value is of the type of its field.
+func ruled(i int) *crawl.PageRow {
+	p := page(0)
+	p.URL = fmt.Sprint("https://docs.example.org/", i)
+	if i%4 == 3 {
+		return p
+	}
+	number, day, truth := fmt.Sprint(float64(i)/4), at.AddDate(0, 0, i).Truncate(time.Second).Format(time.RFC3339), fmt.Sprint(i%2 == 0)
+	if i%6 == 5 {
+		number, day, truth = "many", "soon", "perhaps"
+	}
+	add := func(name string, kind crawl.FieldType, many bool, values ...string) {
+		p.Fields = append(p.Fields, crawl.Field{Name: name, Type: kind, Many: many, Values: values})
+	}
+	add("kind", crawl.FieldKeyword, false, fmt.Sprint("kind ", i%3))
+	add("about", crawl.FieldText, false, fmt.Sprint("wörd ", i))
+	add("version", crawl.FieldNumber, false, number)
+	add("released", crawl.FieldDate, false, day)
+	add("current", crawl.FieldBoolean, false, truth)
+	if i%5 != 4 {
+		add("breadcrumb", crawl.FieldKeyword, true, "Home", fmt.Sprint("Part ", i%7), fmt.Sprint("Page ", i))
+		add("versions", crawl.FieldNumber, true, number, "-1")
+		add("changes", crawl.FieldDate, true, day, "1969-12-31T23:59:59Z")
+		add("flags", crawl.FieldBoolean, true, truth, "false")
+	}
+	return p
+}
+
+// TestFields: fields of site rules are columns of their types, and lists if pages may have several
+// values.
+func TestFields(t *testing.T) {
+	const n = 25_000 // more than a row group
+	types := map[string]arrow.Type{"kind": arrow.STRING, "about": arrow.STRING, "version": arrow.FLOAT64, "released": arrow.TIMESTAMP, "current": arrow.BOOL}
+	lists := map[string]arrow.Type{"breadcrumb": arrow.STRING, "versions": arrow.FLOAT64, "changes": arrow.TIMESTAMP, "flags": arrow.BOOL}
+	var columns []export.FieldColumn
+	for _, f := range ruled(0).Fields {
+		columns = append(columns, export.FieldColumn{Name: f.Name, Type: f.Type, Many: f.Many})
+	}
+	var b bytes.Buffer
+	table := export.NewRuledPages(columns)
+	w := table.Parquet(&b)
+	for i := range n {
+		if err := w.Write(table.Row(ruled(i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	rows, f := read(t, b.Bytes())
+	if len(rows) != n || f.NumRowGroups() < 2 {
+		t.Fatalf("%d rows in %d groups", len(rows), f.NumRowGroups())
+	}
+	for i, row := range rows {
+		p := ruled(i)
+		if row["url"] != p.URL {
+			t.Fatalf("row %d is of %v", i, row["url"])
+		}
+		for _, c := range columns {
+			var want []any
+			for _, text := range p.Fields.Get(c.Name) {
+				if v, ok := cell(c.Type, text); ok {
+					want = append(want, v)
+				}
+			}
+			got, _ := row[c.Name].([]any)
+			if v := row[c.Name]; !c.Many && v != nil {
+				got = []any{v}
+			}
+			for k := range got {
+				if text, ok := got[k].(string); ok && c.Type == crawl.FieldDate {
+					got[k] = Time(text)
+				}
+			}
+			if fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Fatalf("row %d: %s is %v, want %v", i, c.Name, row[c.Name], want)
+			}
+		}
+	}
+	schema, err := pqarrow.FromParquet(f.MetaData().Schema, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, kind := range types {
+		if fields, ok := schema.FieldsByName(name); !ok || fields[0].Type.ID() != kind || !fields[0].Nullable {
+			t.Errorf("%s is %v", name, fields)
+		}
+	}
+	for name, kind := range lists {
+		if fields, ok := schema.FieldsByName(name); !ok {
+			t.Errorf("there is no %s", name)
+		} else if list, ok := fields[0].Type.(*arrow.ListType); !ok || list.Elem().ID() != kind {
+			t.Errorf("%s is %v", name, fields)
+		}
+	}
+}
+
+// cell is what a reader finds of a value; ok is false if it is not of the type.
+func cell(kind crawl.FieldType, text string) (v any, ok bool) {
+	switch kind {
+	case crawl.FieldNumber:
+		n, err := strconv.ParseFloat(text, 64)
+		return n, err == nil
+	case crawl.FieldDate:
+		_, err := time.Parse(time.RFC3339, text)
+		return text, err == nil
+	case crawl.FieldBoolean:
+		return text == "true", text == "true" || text == "false"
+	}
+	return text, true
 }
 
 func TestLinks(t *testing.T) {
