@@ -229,6 +229,8 @@ func TestFields(t *testing.T) {
 	for name, kind := range types {
 		if fields, ok := schema.FieldsByName(name); !ok || fields[0].Type.ID() != kind || !fields[0].Nullable {
 			t.Errorf("%s is %v", name, fields)
+		} else if at, ok := fields[0].Type.(*arrow.TimestampType); ok && (at.Unit != arrow.Millisecond || at.TimeZone != "UTC") {
+			t.Errorf("%s is %v", name, at)
 		}
 	}
 	for name, kind := range lists {

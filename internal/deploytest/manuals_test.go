@@ -28,10 +28,10 @@ import (
 	"github.com/curtsy/curtsy/internal/testaid"
 )
 
-// TestExternalManuals crawls Debian's manuals of PostgreSQL and Python with docs/examples/manuals.yaml,
-// and compares what everybody counts who shows the fields of the pages: the facets and filters of
-// curtsy search, of the HTTP interface and of the search page, a table of PostgreSQL that a feed
-// filled, and a Parquet file, read with another library. What curtsy pages lists is counted here.
+// TestExternalManuals crawls Debian's manuals of PostgreSQL and Python with the rules of
+// docs/examples/manuals.yaml. It counts the values of fields in the output of curtsy pages, and
+// compares the facets and filters of curtsy search, of the HTTP interface and of the search page, a
+// table of PostgreSQL that a feed filled, and a Parquet file that another library reads.
 func TestExternalManuals(t *testing.T) {
 	t.Parallel()
 	browsing(t)
@@ -105,7 +105,8 @@ func (c fieldCounts) addAll(name string, v any) {
 	}
 }
 
-// crawlManuals serves the manuals with nginx and crawls them, or of their files one of every so many.
+// crawlManuals serves the manuals with nginx and crawls them, or of their files one of every so
+// many.
 func crawlManuals(t *testing.T, every int) *manuals {
 	t.Helper()
 	dir := t.TempDir()
@@ -437,7 +438,7 @@ func (m *manuals) interfaces(most int) {
 	}
 }
 
-// followFacets follows each link of the facets on the search page, and back the cross of the filter.
+// followFacets follows each link of the facets on the search page, and then removes the filter.
 func (m *manuals) followFacets(manual string) {
 	m.t.Helper()
 	from := "/search?q=" + url.QueryEscape(filter("manual", manual))

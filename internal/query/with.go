@@ -86,8 +86,8 @@ func (q Query) Without(name, value string) Query {
 	return n.settled()
 }
 
-// Typed returns a filter as somebody would type it: kind:"SQL command". In contrast to the canonical
-// spelling it has the upper-case letters of the value. It is empty if there is no such filter, or if
+// Typed returns a filter as somebody would type it: kind:"SQL command". The canonical spelling has
+// no upper-case letters in the value, this one has. It is empty if there is no such filter, or if
 // the value is invalid for it.
 func (s Schema) Typed(name, value string) string {
 	canonical := s.Parse("").With(name, value).String()

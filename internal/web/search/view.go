@@ -311,8 +311,8 @@ func (v *view) fill() {
 	}
 }
 
-// spelled is the value of a filter by a field. In the query it has no upper-case letters; here it is
-// written as pages of the answer have it.
+// spelled is the value of a filter by a field. In the query it has no upper-case letters; here it
+// is written as pages of the answer have it.
 func (v *view) spelled(f query.FieldFilter) string {
 	written := f.Text
 	note := func(value string) {
