@@ -137,7 +137,7 @@ func crawlManuals(t *testing.T, every int) *manuals {
 			continue
 		}
 		args = append(args, "--links=false")
-		for i, name := range filesOf(t, m.folders[address]) {
+		for i, name := range htmlFiles(t, m.folders[address]) {
 			if i%every == 0 {
 				args = append(args, address+name)
 			}
@@ -170,9 +170,9 @@ http {
 	return m
 }
 
-// filesOf are the names of the pages in a folder and in those below it. The lists of all terms and
+// htmlFiles are the names of the pages in a folder and in those below it. The lists of all terms and
 // contents, which are as large as all other pages together, are left out.
-func filesOf(t *testing.T, folder string) (names []string) {
+func htmlFiles(t *testing.T, folder string) (names []string) {
 	t.Helper()
 	err := filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {
 		short := strings.TrimPrefix(name, folder+"/")
