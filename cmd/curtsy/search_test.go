@@ -42,7 +42,9 @@ func TestSearchTypedWrong(t *testing.T) {
 
 func TestSearchHelp(t *testing.T) {
 	out := curtsy(t, 0, "search", "--help")
-	for _, says := range []string{"site:example.org", "title:word", "curtsy search -- ", "everything after --"} {
+	for _, says := range []string{"site:example.org", "title:word", "curtsy search -- ", "everything after --",
+		// The table of the language has lines of its own.
+		"\n  title:word             in the title;", "\n  site:example.org       on this host and its subdomains; also\n                         site:example.org/docs/\n"} {
 		if !strings.Contains(out, says) {
 			t.Errorf("the help does not say %s:\n%s", says, out)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 	"github.com/curtsy/curtsy/internal/asker"
+	"github.com/curtsy/curtsy/internal/cli"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/query"
 	"github.com/spf13/cobra"
@@ -20,6 +21,23 @@ single - belongs to the query, and so does everything after --.
 
 `
 
+// syntax is the search language for the help: a table whose second column is wrapped. Its lines are
+// indented, so that the help copies them as they are.
+func syntax() string {
+	const column, indent = 23, 2 // where the second column of query.Help begins
+	var b strings.Builder
+	for line := range strings.Lines(query.Help) {
+		line = strings.TrimSuffix(line, "\n")
+		if len(line) <= column || line[column-1] != ' ' {
+			fmt.Fprintf(&b, "\n%s\n", line)
+			continue
+		}
+		text := cli.Wrap(line[column:], cli.Width, strings.Repeat(" ", indent+column))
+		fmt.Fprintf(&b, "%*s%-*s%s\n", indent, "", column, line[:column], strings.TrimLeft(text, " "))
+	}
+	return b.String()
+}
+
 // asking is what the flags of a search select.
 type asking struct {
 	limit, offset, page   int
@@ -32,7 +50,7 @@ func (a *commands) searchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "search WORDS",
 		Short: "Search the stored pages",
-		Long:  searchHelp + query.Help,
+		Long:  searchHelp + syntax(),
 		Example: "  curtsy search vacuum -full\n  curtsy search --json --limit 3 '\"event loop\"' site:docs.example.org\n" +
 			"  curtsy search -- gcc '\"-Wall\"'",
 		Args: func(_ *cobra.Command, args []string) error { return o.check(strings.Join(args, " ")) },
