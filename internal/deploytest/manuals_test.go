@@ -170,8 +170,8 @@ http {
 	return m
 }
 
-// htmlFiles are the names of the pages in a folder and in those below it. The lists of all terms and
-// contents, which are as large as all other pages together, are left out.
+// htmlFiles are the names of the pages in a folder and in those below it. The lists of all terms
+// and contents, which are as large as all other pages together, are left out.
 func htmlFiles(t *testing.T, folder string) (names []string) {
 	t.Helper()
 	err := filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {
