@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -233,8 +232,15 @@ func randomKills(t *testing.T, seed uint64) {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Second) // generations differ by a second at least
-		case 1: // an operator forgets something
-			w.spec.Forgotten = slices.Compact(append(w.spec.Forgotten, fmt.Sprintf("https://%s/%d", host(w.rng.IntN(5)), w.rng.IntN(12))))
+		case 1: // an operator forgets something, or takes that back
+			entry, undo := fmt.Sprintf("https://%s/%d", host(w.rng.IntN(5)), w.rng.IntN(12)), false
+			if n := len(w.spec.Forgotten); n > 0 && w.rng.IntN(2) == 0 {
+				entry, undo = w.spec.Forgotten[w.rng.IntN(n)], true
+			}
+			var err error
+			if w.spec, _, err = w.spec.Forget(entry, undo); err != nil {
+				t.Fatal(err)
+			}
 		case 2: // other settings: everything is sent again
 			w.o.Content = []string{"text", ""}[w.rng.IntN(2)]
 			w.o.For = [][]string{nil, {"search"}}[w.rng.IntN(2)]
@@ -256,4 +262,38 @@ func randomKills(t *testing.T, seed uint64) {
 	}
 	w.same("the last run")
 	t.Logf("%d kills", w.kills)
+}
+
+// What was forgotten and is not any more is sent again, also what only named it: the page was sent
+// without the name.
+func TestForgetIsTakenBack(t *testing.T) {
+	simnet.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		main, named := canon.URL("https://h0.example/"), canon.URL("https://h1.example/")
+		for k := range w.spec.Shards {
+			s, err := pages.Open(filepath.Join(w.dir, fmt.Sprintf("pages-%d.db", k)), pages.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for u, found := range map[canon.URL]canon.URL{main: "", named: main} {
+				p := crawl.Page{URL: u, FoundOn: found, Visit: crawl.VisitID{Epoch: 1, N: 1}, Status: 200, ContentType: "text/html", Body: []byte("<p>x"), Size: 4}
+				if crawl.ShardOf(u.Host(), w.spec.Shards) != k {
+					continue
+				}
+				if _, err := s.Put([]pages.Page{{Page: p}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, forgotten := range [][]string{nil, {string(main)}, nil} {
+			w.spec.Forgotten = forgotten
+			if err := w.feed(false); err != nil {
+				t.Fatal(err)
+			}
+			w.same(fmt.Sprintf("forgetting %q", forgotten))
+		}
+	})
 }

@@ -21,8 +21,8 @@ import (
 type answers struct {
 	parts     func() []part
 	status    func() crawl.IndexerStatus
-	token     func() string // by which records of a data.txt are chosen
-	forgotten func() string // Spec.ForgottenText of what is not shown
+	token     func() string   // by which records of a data.txt are chosen
+	forgotten func() []string // Spec.Forgotten
 	searching bool
 	metrics   *metrics // nil: not measured
 	// newest is how many pages of a shard a list of pages includes; 0 means crawl.MaxPagesListed.
@@ -49,7 +49,7 @@ func (a answers) handlers(more ...questions.Answer) ask.Handlers {
 
 // answers has the handlers for the shards that x holds.
 func (x *Indexer) answers() answers {
-	return answers{parts: x.parts, status: x.Status, token: x.token, forgotten: x.forgottenText, searching: x.o.Search, metrics: x.metrics, limit: maxSent}
+	return answers{parts: x.parts, status: x.Status, token: x.token, forgotten: x.forgottenEntries, searching: x.o.Search, metrics: x.metrics, limit: maxSent}
 }
 
 // parts are the shards that x holds now, for reading.

@@ -13,6 +13,7 @@ import (
 	"github.com/curtsy/curtsy/internal/export"
 	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/internal/questions"
+	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/usage"
 )
 
@@ -83,23 +84,14 @@ type feedReader struct {
 	send func(crawl.FeedRow) error
 }
 
-func (f *feedReader) run(ctx context.Context, hidden string) error {
+func (f *feedReader) run(ctx context.Context, forgotten []string) error {
 	feed, now := f.part.store.Feed(), time.Now()
-	pos, err := feed.Begin(f.r.Sink, feedSetup(f.r), hidden, now)
+	pos, err := feed.Begin(f.r.Sink, feedSetup(f.r), forgotten, now)
 	if err != nil {
 		return err
 	}
-	if pos.Hidden != hidden {
-		// What is forgotten is deleted at the other side without waiting for the store, and rows
-		// that were sent must not name it either.
-		err := f.part.store.Renumber(func(p *pages.Page) bool {
-			return f.part.hidden(p.URL) || p.FoundOn != "" && f.part.hidden(p.FoundOn) || p.Canonical != "" && f.part.hidden(p.Canonical) ||
-				slices.ContainsFunc(p.Aliases, f.part.hidden)
-		})
-		if err == nil {
-			err = feed.Conceal(f.r.Sink, pos.Generation, hidden)
-		}
-		if err != nil {
+	if pos.Hidden != (crawl.Spec{Forgotten: forgotten}).ForgottenText() {
+		if err := f.conceal(&pos, forgotten); err != nil {
 			return err
 		}
 	}
@@ -134,6 +126,26 @@ func (f *feedReader) run(ctx context.Context, hidden string) error {
 		}
 	}
 	return f.send(crawl.FeedRow{Seq: at, End: true})
+}
+
+// conceal has the rows sent again that other entries of Spec.Forgotten concern. What is forgotten
+// is deleted at the other side without waiting for the store, and rows that were sent must not name
+// it either. What is not forgotten any more is sent again, and named again.
+func (f *feedReader) conceal(pos *crawl.FeedPosition, forgotten []string) error {
+	feed := f.part.store.Feed()
+	entries, known, err := feed.Concealed(pos.Hidden)
+	if err != nil {
+		return err
+	}
+	before := crawl.NewForgotten(entries)
+	concerns := func(u canon.URL) bool { return u != "" && (f.part.hidden(u) || before.Has(u)) }
+	err = f.part.store.Renumber(func(p *pages.Page) bool {
+		return !known || concerns(p.URL) || concerns(p.FoundOn) || concerns(p.Canonical) || slices.ContainsFunc(p.Aliases, concerns)
+	})
+	if err != nil {
+		return err
+	}
+	return feed.Conceal(f.r.Sink, pos.Generation, forgotten)
 }
 
 // row makes the row of a change. It is nil if the sink need not know: the page was deleted before

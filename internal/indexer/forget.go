@@ -27,6 +27,13 @@ func (x *Indexer) setForgotten(spec crawl.Spec) {
 	x.forgotten.Store(&f)
 }
 
+// forgottenEntries are those of the spec. They never change.
+func (x *Indexer) forgottenEntries() []string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.spec.Forgotten
+}
+
 func (x *Indexer) forgottenText() string {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -27,7 +27,7 @@ type Reader struct {
 	all       []part
 	marks     *marks
 	forgotten atomic.Pointer[crawl.Forgotten]
-	hidden    atomic.Pointer[string] // Spec.ForgottenText of forgotten
+	hidden    atomic.Pointer[[]string] // Spec.Forgotten
 	rules     atomic.Pointer[siterules.Rules]
 	archived  archive.Sizes
 	types     typeCounts
@@ -111,16 +111,16 @@ func (r *Reader) Follow(spec *crawl.Spec) {
 // Hide makes the Reader leave out what crawl.Spec.Forgotten names. What was forgotten while the
 // crawl does not run is deleted when it runs next, and must not be shown until then.
 func (r *Reader) Hide(forgotten []string) {
-	f, text := crawl.NewForgotten(forgotten), crawl.Spec{Forgotten: forgotten}.ForgottenText()
+	f := crawl.NewForgotten(forgotten)
 	r.forgotten.Store(&f)
-	r.hidden.Store(&text)
+	r.hidden.Store(&forgotten)
 }
 
-func (r *Reader) forgottenText() string {
-	if text := r.hidden.Load(); text != nil {
-		return *text
+func (r *Reader) forgottenEntries() []string {
+	if entries := r.hidden.Load(); entries != nil {
+		return *entries
 	}
-	return ""
+	return nil
 }
 
 func (r *Reader) hides(u canon.URL) bool {
@@ -152,7 +152,7 @@ func shardsIn(dir string) (ids []int, err error) {
 // Handlers answer from the files the questions that an Indexer answers over NATS. Of data.txt files
 // they use what is meant for the robot with that product token.
 func (r *Reader) Handlers(token string) ask.Handlers {
-	return answers{parts: func() []part { return r.all }, status: r.Status, token: func() string { return token }, forgotten: r.forgottenText, searching: true}.handlers()
+	return answers{parts: func() []part { return r.all }, status: r.Status, token: func() string { return token }, forgotten: r.forgottenEntries, searching: true}.handlers()
 }
 
 // Status returns what is stored and how far search is behind.

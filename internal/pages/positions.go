@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -15,6 +16,11 @@ import (
 // bucketFeeds has how far this shard was sent to each sink: name → FeedPosition in JSON. It is made
 // when it is first needed.
 var bucketFeeds = []byte("feeds")
+
+// bucketConcealed has the entries that positions obey: FeedPosition.Hidden → the entries of
+// Spec.Forgotten, a line each. It is made when it is first needed. Without it nobody would know
+// which rows were sent without a name that may be shown again.
+var bucketConcealed = []byte("feeds-concealed")
 
 // MaxFeeds is how many sinks a shard remembers positions for.
 const MaxFeeds = 16
@@ -43,9 +49,9 @@ func (f *Feed) Positions() (all []crawl.FeedPosition, err error) {
 
 // Begin returns the position of a sink. If there is none, or one that cannot go on, a new one
 // begins before the first change: if the setup is another one, or if the position is past the end
-// of the change feed. hidden stands for what must not be named any more, and is that of a new
-// position; see Conceal.
-func (f *Feed) Begin(sink, setup, hidden string, now time.Time) (p crawl.FeedPosition, err error) {
+// of the change feed. forgotten are the entries of Spec.Forgotten, which a new position obeys; see
+// Conceal.
+func (f *Feed) Begin(sink, setup string, forgotten []string, now time.Time) (p crawl.FeedPosition, err error) {
 	known := false
 	err = f.file.view(func(tx *bolt.Tx) error {
 		p, known, err = getPosition(tx, sink)
@@ -69,16 +75,75 @@ func (f *Feed) Begin(sink, setup, hidden string, now time.Time) (p crawl.FeedPos
 		if n := b.Stats().KeyN; !known && n >= MaxFeeds {
 			return fmt.Errorf("there are %d feeds already: remove one that is not used any more with: curtsy feed --forget NAME", n)
 		}
-		p = crawl.FeedPosition{Sink: sink, Setup: setup, Hidden: hidden, Floor: f.counters.Load().LastSeq, Sent: old.Sent, Refused: old.Refused,
+		p = crawl.FeedPosition{Sink: sink, Setup: setup, Hidden: forgottenText(forgotten), Floor: f.counters.Load().LastSeq, Sent: old.Sent, Refused: old.Refused,
 			Generation: max(int64(now.Sub(crawl.FeedEpoch)/time.Second), old.Generation+1)}
-		return putPosition(b, &p)
+		if err := putPosition(b, &p); err != nil {
+			return err
+		}
+		return putConcealed(tx, p.Hidden, forgotten)
 	})
 	return p, err
 }
 
-// Conceal stores that rows that name what is hidden were given new numbers, so that the sink gets
-// them without those names.
-func (f *Feed) Conceal(sink string, generation int64, hidden string) error {
+func forgottenText(forgotten []string) string {
+	return crawl.Spec{Forgotten: forgotten}.ForgottenText()
+}
+
+// Concealed returns the entries of Spec.Forgotten that a position obeys, by its Hidden. known is
+// false if they were not stored.
+func (f *Feed) Concealed(hidden string) (forgotten []string, known bool, err error) {
+	if hidden == "" {
+		return nil, true, nil
+	}
+	err = f.file.view(func(tx *bolt.Tx) error {
+		if b := tx.Bucket(bucketConcealed); b != nil {
+			if v := b.Get([]byte(hidden)); v != nil {
+				forgotten, known = strings.Split(string(v), "\n"), true
+			}
+		}
+		return nil
+	})
+	return forgotten, known, err
+}
+
+// putConcealed stores entries under their FeedPosition.Hidden, and removes those that no position
+// obeys any more.
+func putConcealed(tx *bolt.Tx, hidden string, forgotten []string) error {
+	b, err := tx.CreateBucketIfNotExists(bucketConcealed)
+	if err != nil {
+		return err
+	}
+	used := map[string]bool{}
+	err = tx.Bucket(bucketFeeds).ForEach(func(k, v []byte) error {
+		p, err := parsePosition(k, v)
+		used[p.Hidden] = true
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for cur := b.Cursor(); ; {
+		k, _ := cur.First()
+		for k != nil && used[string(k)] {
+			k, _ = cur.Next()
+		}
+		if k == nil {
+			break
+		}
+		if err := b.Delete(k); err != nil {
+			return err
+		}
+	}
+	if hidden == "" || b.Get([]byte(hidden)) != nil {
+		return nil
+	}
+	return b.Put([]byte(hidden), []byte(strings.Join(forgotten, "\n")))
+}
+
+// Conceal stores that rows that name what is forgotten, or was forgotten, were given new numbers,
+// so that the sink gets them without those names, or with them again.
+func (f *Feed) Conceal(sink string, generation int64, forgotten []string) error {
+	hidden := forgottenText(forgotten)
 	err := f.file.write(func(tx *bolt.Tx) error {
 		p, known, err := getPosition(tx, sink)
 		if err != nil {
@@ -88,7 +153,10 @@ func (f *Feed) Conceal(sink string, generation int64, hidden string) error {
 			return errSame
 		}
 		p.Hidden = hidden
-		return putPosition(tx.Bucket(bucketFeeds), &p)
+		if err := putPosition(tx.Bucket(bucketFeeds), &p); err != nil {
+			return err
+		}
+		return putConcealed(tx, hidden, forgotten)
 	})
 	if errors.Is(err, errSame) {
 		return nil

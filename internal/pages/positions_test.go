@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +24,7 @@ func TestPositions(t *testing.T) {
 	now := crawl.FeedEpoch.Add(1000 * time.Second)
 	begin := func(setup string) crawl.FeedPosition {
 		t.Helper()
-		p, err := s.Feed().Begin("out", setup, "", now)
+		p, err := s.Feed().Begin("out", setup, nil, now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,11 +86,11 @@ func TestPositions(t *testing.T) {
 func TestPositionLimits(t *testing.T) {
 	s := openTemp(t)
 	for i := range MaxFeeds {
-		if _, err := s.Feed().Begin(fmt.Sprint("sink-", i), "", "", time.Now()); err != nil {
+		if _, err := s.Feed().Begin(fmt.Sprint("sink-", i), "", nil, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.Feed().Begin("one-more", "", "", time.Now()); err == nil || !strings.Contains(err.Error(), "--forget") {
+	if _, err := s.Feed().Begin("one-more", "", nil, time.Now()); err == nil || !strings.Contains(err.Error(), "--forget") {
 		t.Errorf("%v", err)
 	}
 	for range 2 {
@@ -98,11 +99,11 @@ func TestPositionLimits(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"", "a/b", strings.Repeat("x", crawl.MaxFeedName+1), "-a"} {
-		if _, err := s.Feed().Begin(name, "", "", time.Now()); err == nil {
+		if _, err := s.Feed().Begin(name, "", nil, time.Now()); err == nil {
 			t.Errorf("the name %q was accepted", name)
 		}
 	}
-	if _, err := s.Feed().Begin(strings.Repeat("x", crawl.MaxFeedName), "", "", time.Now()); err != nil {
+	if _, err := s.Feed().Begin(strings.Repeat("x", crawl.MaxFeedName), "", nil, time.Now()); err != nil {
 		t.Error(err)
 	}
 }
@@ -122,7 +123,7 @@ func TestPositionCrash(t *testing.T) {
 	}
 	defer s.Close()
 	put(t, s, page("https://a.example/1", 1, "x"))
-	p, err := s.Feed().Begin("out", "", "", time.Now())
+	p, err := s.Feed().Begin("out", "", nil, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,4 +175,40 @@ func TestAliasesAreChanges(t *testing.T) {
 	if err := s.Check(); err != nil {
 		t.Error(err)
 	}
+}
+
+// The entries that positions obey are stored as long as one of them obeys them.
+func TestConcealed(t *testing.T) {
+	s := openTemp(t)
+	put(t, s, page("https://a.example/1", 1, "x"))
+	old, next := []string{"a.example", "https://b.example/x"}, []string{"a.example"}
+	p, err := s.Feed().Begin("one", "", old, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Feed().Begin("two", "", old, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	has := func(entries []string, want bool) {
+		t.Helper()
+		got, known, err := s.Feed().Concealed(crawl.Spec{Forgotten: entries}.ForgottenText())
+		if err != nil || known != want || known && !slices.Equal(got, entries) {
+			t.Errorf("%q: %q, %v, %v", entries, got, known, err)
+		}
+	}
+	has(nil, true)
+	has(old, true)
+	has(next, false)
+	for range 2 {
+		if err := s.Feed().Conceal("one", p.Generation, next); err != nil {
+			t.Fatal(err)
+		}
+		has(old, true)
+		has(next, true)
+	}
+	if err := s.Feed().Conceal("two", p.Generation, nil); err != nil {
+		t.Fatal(err)
+	}
+	has(old, false)
+	has(next, true)
 }
