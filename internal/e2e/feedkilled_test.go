@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
-	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -13,89 +11,30 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/export"
 	"github.com/curtsy/curtsy/internal/feed/directory"
+	"github.com/curtsy/curtsy/internal/feed/webhook/webhooktest"
 	"github.com/curtsy/curtsy/internal/simweb"
 	"github.com/curtsy/curtsy/internal/testaid"
 )
 
-// hook is a server that receives pages and follows the documentation of package webhook. Of ten
-// requests it fails one before it stores the changes, and one afterwards.
-type hook struct {
-	t *testing.T
-
-	mu       sync.Mutex // guards what follows
-	rng      *rand.Rand
-	requests int
-	pages    map[string]hooked
-	failing  bool
-}
-
-// hooked is a page as the server stores it.
-type hooked struct {
-	version, generation int64
-	shard               int
-	removed             bool
-	row                 json.RawMessage
-}
-
-func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return // the feeder was killed
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.requests++
-	fate := h.rng.IntN(10)
-	if h.failing && fate == 0 {
-		w.WriteHeader(http.StatusServiceUnavailable)
-		return
-	}
-	var got struct {
-		Shard      int
-		Generation int64
-		Sweep      bool
-		Changes    []json.RawMessage
-	}
-	if err := json.Unmarshal(body, &got); err != nil {
-		h.t.Errorf("%v: %s", err, body)
-	}
-	for _, row := range got.Changes {
-		var c struct {
-			ID, Removed string
-			Version     int64
+// hook is a server that receives pages. Of ten requests it fails one before it stores the changes,
+// and one afterwards, as long as failing is true.
+func hook(failing *atomic.Bool) *webhooktest.Server {
+	rng := rand.New(rand.NewPCG(33, 2)) // Request is called by one goroutine at a time
+	return webhooktest.New(webhooktest.Config{Request: func(int) (f webhooktest.Fault) {
+		switch fate := rng.IntN(10); {
+		case failing.Load() && fate == 0:
+			f.Status = http.StatusServiceUnavailable
+		case failing.Load() && fate == 1:
+			f.After = http.StatusInternalServerError
 		}
-		if err := json.Unmarshal(row, &c); err != nil {
-			h.t.Error(err)
-		}
-		if c.Version > h.pages[c.ID].version {
-			h.pages[c.ID] = hooked{c.Version, got.Generation, got.Shard, c.Removed != "", row}
-		}
-	}
-	if got.Sweep {
-		maps.DeleteFunc(h.pages, func(_ string, p hooked) bool { return p.shard == got.Shard && p.generation < got.Generation })
-	}
-	if h.failing && fate == 1 {
-		w.WriteHeader(http.StatusInternalServerError)
-	}
-}
-
-// rows are the pages that are stored.
-func (h *hook) rows() map[string]json.RawMessage {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	all := map[string]json.RawMessage{}
-	for id, p := range h.pages {
-		if !p.removed {
-			all[id] = p.row
-		}
-	}
-	return all
+		return f
+	}})
 }
 
 // TestFeedKilled kills a crawl with two feeds again and again, at any instruction, while pages of
@@ -114,7 +53,9 @@ func TestFeedKilled(t *testing.T) {
 	}
 	defer web.Close()
 	rng := rand.New(rand.NewPCG(33, 1))
-	h := &hook{t: t, rng: rand.New(rand.NewPCG(33, 2)), pages: map[string]hooked{}, failing: true}
+	var failing atomic.Bool
+	failing.Store(true)
+	h := hook(&failing)
 	srv := httptest.NewServer(h)
 	defer srv.Close()
 	p := &program{t, filepath.Join(t.TempDir(), "curtsy"), web}
@@ -150,9 +91,7 @@ func TestFeedKilled(t *testing.T) {
 		again := append(slices.Clone(args), "--recrawl", "--recrawl-min", "1s", "--recrawl-max", "1s")
 		p.killAt(p.command(again...), len(web.Log())+40+rng.IntN(120))
 	}
-	h.mu.Lock()
-	h.failing = false
-	h.mu.Unlock()
+	failing.Store(false)
 	p.run(p.command(append(args, "--recrawl=false")...))
 	want := map[string]map[string]any{}
 	for line := range bytes.Lines(p.run(p.command("export", "pages", "--dir", dir))) {
@@ -166,7 +105,7 @@ func TestFeedKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, rows := range map[string]map[string]json.RawMessage{"the folder": folded, "the webhook": h.rows()} {
+	for name, rows := range map[string]map[string]json.RawMessage{"the folder": folded, "the webhook": h.Pages()} {
 		for id := range want {
 			if rows[id] == nil {
 				t.Errorf("%s lacks %v", name, want[id]["url"])
@@ -180,7 +119,10 @@ func TestFeedKilled(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d kills, %d pages, %d requests to the webhook", kills, len(want), h.requests)
+	t.Logf("%d kills, %d pages, %d requests to the webhook", kills, len(want), h.Requests())
+	for _, err := range h.Errors() {
+		t.Error(err)
+	}
 }
 
 // feedRow is a row of an export or a feed, without its date: a page that was fetched again without
