@@ -1,7 +1,7 @@
 # What CI runs, a developer runs: `make check` before a commit, `make ci` before a push.
 GO ?= go
 
-.PHONY: check lint test race external chaos sim sim-robots mutate fuzz bench real ci cover deb
+.PHONY: check lint test race external chaos sim sim-robots sim-feeds mutate fuzz bench real ci cover deb
 
 check: lint ## gofmt, lint, tidy, tests
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'run: gofmt -w .'; exit 1; }
@@ -57,6 +57,11 @@ sim-robots: export SEEDS ?= 200
 sim-robots: export FROM ?= 1
 sim-robots: ## the same with sites that let mobile robots in; half an hour
 	$(GO) test -count=1 -timeout 0 -run '^TestRobotSimulation$$' ./internal/simulation
+
+sim-feeds: export SEEDS ?= 200
+sim-feeds: export FROM ?= 1
+sim-feeds: ## the same with feeds, while pages change and vanish and both sides die
+	$(GO) test -count=1 -timeout 0 -run '^TestFeedSimulation$$' ./internal/simulation
 
 mutate: export MUTATE ?= 1
 mutate: ## faults put into the product, each of which the simulation must find; MUTATE=lease for some

@@ -5,6 +5,9 @@
 //	make sim SEEDS=1000 FROM=1
 //	make mutate
 //
+// TestRobotSimulation adds sites that let mobile robots in, and TestFeedSimulation feeds that keep
+// sinks in step with a web that changes.
+//
 // A seed determines the web, the services and the faults. It does not determine the order in which
 // goroutines run, so a seed that failed may need several attempts.
 package simulation

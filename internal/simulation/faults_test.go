@@ -139,6 +139,7 @@ var pointsOf = map[string][]string{
 	"frontier": {"commit frontier-", "committed frontier-", "send", "sent"},
 	"fetcher":  {"append", "appended", "send pages", "sent pages"},
 	"indexer":  {"commit pages-", "committed pages-", "acknowledge", "commit search-", "committed search-"},
+	"feeder":   {"read", "write", "take", "dead", "ack", "sweep"},
 }
 
 // plan makes a plan of faults.

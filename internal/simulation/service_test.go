@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/feed"
 	"github.com/curtsy/curtsy/internal/fetcher"
 	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/indexer"
@@ -18,8 +20,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/queue"
 )
 
-// service is a frontier, a fetcher or an indexer, over all its lives. Only the goroutine of the
-// test uses it, except for current.
+// service is a frontier, a fetcher, an indexer or a feeder, over all its lives. Only the goroutine
+// of the test uses it, except for current.
 type service struct {
 	w    *world
 	role string
@@ -29,8 +31,9 @@ type service struct {
 	lost int    // how often its disk was lost
 
 	lives int
-	life  *life    // nil: it does not run
-	dirs  []string // of all lives so far
+	life  *life     // nil: it does not run
+	dirs  []string  // of all lives so far
+	feed  *follower // of a feeder: the sink that it writes to
 }
 
 // life is a service from its start to its end.
@@ -46,6 +49,8 @@ type life struct {
 	done   chan error
 
 	fetcher *fetcher.Fetcher
+	feeder  *feed.Feeder
+	setSpec func(crawl.Spec) error // applies a changed spec
 
 	commits sync.RWMutex // held for reading during a commit, for writing by a kill
 
@@ -54,6 +59,7 @@ type life struct {
 	conns      map[net.Conn]struct{}
 	cutSince   time.Time       // zero: it is connected
 	committing map[string]bool // files
+	cuts       []func()        // cut other connections when the process is killed
 }
 
 func newService(w *world, role string, i int) *service {
@@ -119,19 +125,23 @@ func (l *life) make() (run func(context.Context) error, err error) {
 		if err != nil {
 			return nil, err
 		}
+		l.setSpec = f.SetSpec
 		return f.Run, nil
+	case "feeder":
+		return l.makeFeeder(log)
 	case "fetcher":
 		f, err := fetcher.New(l.q, w.spec, fetcher.Options{Name: fmt.Sprintf("%s-%d", l.name, l.n), Log: log, Slots: 8, Dial: l.dial, Fault: l.fault, Alone: w.alone, Robot: w.robot()})
 		if err != nil {
 			return nil, err
 		}
-		l.fetcher = f
+		l.fetcher, l.setSpec = f, f.SetSpec
 		return f.Run, nil
 	}
 	x, err := indexer.New(l.q, w.spec, indexer.Options{Dir: l.dir, Instance: l.name, Search: true, Log: log, RebuildAfter: 30 * time.Second, Fault: l.fault})
 	if err != nil {
 		return nil, err
 	}
+	l.setSpec = x.SetSpec
 	return x.Run, nil
 }
 
@@ -205,7 +215,7 @@ func (l *life) kill() bool {
 		return false
 	}
 	l.dead = true
-	conns := l.conns
+	conns, cuts := l.conns, l.cuts
 	l.conns = nil
 	l.mu.Unlock()
 	w.faults.off(l)
@@ -213,6 +223,9 @@ func (l *life) kill() bool {
 	l.line.Cut(true)
 	for c := range conns {
 		c.Close()
+	}
+	for _, cut := range cuts {
+		cut()
 	}
 	l.commits.Lock()
 	err := copyDir(l.dir, l.next)

@@ -48,6 +48,7 @@ type world struct {
 
 	agents     *rand.Rand // like r, for the agent servers; nil: there are none
 	agentHosts []agentHost
+	feeds      *feeds            // the feeders and what they send; nil: there are none
 	chains     [][]string        // URLs of pages to which one link leads
 	visits     map[string]string // of stored URLs, according to the frontier
 	final      crawl.Status
@@ -120,6 +121,9 @@ func (w *world) start() {
 	t := w.t
 	w.net = simnet.New(simnet.Options{Seed: w.seed, Latency: time.Duration(w.r.IntN(20)) * ms, Jitter: time.Duration(w.r.IntN(20)) * ms})
 	cfg, chains := randomWeb(w.r)
+	if w.feeds != nil {
+		cfg, chains = w.feeds.web(), nil
+	}
 	w.chains = chains
 	if w.agents != nil {
 		addAgents(w.agents, &cfg)
@@ -155,6 +159,9 @@ func (w *world) start() {
 		}
 		w.spec.Seeds = append(w.spec.Seeds, string(u))
 	}
+	if w.feeds != nil {
+		w.feeds.setUp(&w.spec)
+	}
 	if err := frontier.EnsureStreams(t.Context(), w.q, w.spec, frontier.StreamLimits{Events: 32 << 20, Pages: 64 << 20}); err != nil {
 		t.Fatal(err)
 	}
@@ -168,6 +175,9 @@ func (w *world) start() {
 	}
 	for i := range 1 + w.r.IntN(2) {
 		w.add(newService(w, "indexer", i))
+	}
+	if w.feeds != nil {
+		w.feeds.start()
 	}
 }
 
@@ -211,7 +221,11 @@ func (w *world) patiently(what string, do func(context.Context) error) {
 // untilDone waits until the crawl reports that it is done.
 func (w *world) untilDone() crawl.Status {
 	t := w.t
-	for end := time.Now().Add(longest); ; time.Sleep(w.step()) {
+	end := time.Now().Add(longest)
+	if w.feeds != nil { // its web is small, and no host of it is slow
+		end = time.Now().Add(longest / 12)
+	}
+	for ; ; time.Sleep(w.step()) {
 		if !w.quiet() && time.Since(w.asked) < time.Second {
 			continue
 		}
