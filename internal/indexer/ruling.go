@@ -58,25 +58,25 @@ type ruling struct {
 
 func newRuling(s *shard) *ruling {
 	r := &ruling{store: s.store, shard: s.id, marks: s.marks, log: s.log, gate: &s.gate, rules: s.x.rules.Load, changed: s.x.specChanged}
-	if at, err := r.position(); err == nil && at.Rules != 0 {
+	if at, began, err := position(s.store); err == nil && began {
 		r.state.Store(&at.RulesApplied)
 	}
 	return r
 }
 
-// position reads the mark.
-func (r *ruling) position() (at applied, err error) {
-	text, err := r.store.Mark(markRuled)
+// position reads the mark of a store. began is false if no rules were ever applied to it.
+func position(store *pages.Store) (at applied, began bool, err error) {
+	text, err := store.Mark(markRuled)
 	if err != nil || text == "" {
-		return at, err
+		return at, false, err
 	}
-	return at, json.Unmarshal([]byte(text), &at)
+	return at, true, json.Unmarshal([]byte(text), &at)
 }
 
 // behind reports whether stored pages must be read by the current rules.
 func (r *ruling) behind() bool {
-	at, err := r.position()
-	return err != nil || at.Rules != r.rules().Hash() || at.Rules != 0 && !at.Finished
+	at, began, err := position(r.store)
+	return err != nil || at.Rules != r.rules().Hash() || began && !at.Finished
 }
 
 // keepApplied applies the rules whenever they have changed, until ctx ends. Its errors do not stop
@@ -111,19 +111,19 @@ func (r *ruling) keepApplied(ctx context.Context) error {
 // apply applies the current rules to the pages to which they were not applied yet.
 func (r *ruling) apply(ctx context.Context) error {
 	rules := r.rules()
-	at, err := r.position()
+	at, began, err := position(r.store)
 	if err != nil {
 		return err
 	}
 	if at.Rules != rules.Hash() {
 		at = applied{RulesApplied: crawl.RulesApplied{Shard: r.shard, Rules: rules.Hash()}}
-	} else if at.Finished || at.Rules == 0 {
+	} else if at.Finished || !began {
 		return nil
 	}
 	// Pages that were compared with older rules are stored before the pass begins.
 	r.gate.Lock()
 	r.gate.Unlock() //nolint:staticcheck // it waits for others
-	began := time.Now()
+	start := time.Now()
 	for ctx.Err() == nil {
 		if at, err = r.step(rules, at); err != nil {
 			return err
@@ -134,7 +134,7 @@ func (r *ruling) apply(ctx context.Context) error {
 		}
 		if at.Finished {
 			r.log.Info("site rules were applied to stored pages", "pages", at.Pages, "read", at.Read, "changed", at.Changed, "skipped", at.Skipped,
-				"took", time.Since(began).Round(time.Millisecond))
+				"took", time.Since(start).Round(time.Millisecond))
 			return nil
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/indexer/assignment"
@@ -140,6 +141,46 @@ func TestRulesChange(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Rules are removed from stored pages, also if the process ends in the middle of that: it commits a
+// number of times, and then nothing more.
+func TestRulesAreRemovedAfterACrash(t *testing.T) {
+	simnet.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		w.spec.Sites = firstRules
+		dir := t.TempDir()
+		x, stop := w.start(Options{Dir: dir})
+		for i := range 450 {
+			w.hand(ruled(t, firstRules, fmt.Sprintf("https://a.example/%d", i), 1, "<h2>two</h2>"))
+		}
+		w.settled(x)
+		stop()
+		w.spec.Sites = ""
+		for commits := range 6 {
+			left := commits
+			_, stop = w.start(Options{Dir: dir, Fault: func(point string) error {
+				if strings.HasPrefix(point, "commit pages") {
+					if left--; left < 0 {
+						return errors.New("the process has ended")
+					}
+				}
+				return nil
+			}})
+			time.Sleep(500 * time.Millisecond)
+			stop()
+		}
+		x, stop = w.start(Options{Dir: dir})
+		if st := w.settled(x); len(st.Rules) != 1 || !st.Rules[0].Finished || st.Rules[0].Pages != 450 {
+			t.Errorf("%+v", st.Rules)
+		}
+		stop()
+		for _, line := range storedRuled(t, dir, 1, "") {
+			if strings.Contains(line, "two") {
+				t.Fatalf("a page has a field of rules that were removed: %s", line)
+			}
+		}
+	})
 }
 
 // A crawl without rules gets some, and loses them again.
