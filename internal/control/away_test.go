@@ -313,6 +313,28 @@ func TestAnActIsDoneWhileShardsItDoesNotConcernAreAway(t *testing.T) {
 // lines returns the lines of actions in the logs of the shards.
 func (c *cluster) lines() (all []crawl.Audit) {
 	c.t.Helper()
+	c.eachEvent(func(ev *crawl.Event) { all = append(all, ev.Audits...) })
+	return all
+}
+
+// seeds returns the seeds in the logs of the shards.
+func (c *cluster) seeds() (all []string) {
+	c.t.Helper()
+	c.eachEvent(func(ev *crawl.Event) {
+		for _, l := range ev.Links {
+			for _, u := range l.URLs {
+				if l.Seed {
+					all = append(all, string(u))
+				}
+			}
+		}
+	})
+	return all
+}
+
+// eachEvent calls do for each event in the logs of the shards.
+func (c *cluster) eachEvent(do func(*crawl.Event)) {
+	c.t.Helper()
 	for i := range c.Spec.Shards {
 		st, err := c.Queue.JS.Stream(c.t.Context(), crawl.Names("t").EventsStream(i))
 		if err != nil {
@@ -327,10 +349,9 @@ func (c *cluster) lines() (all []crawl.Audit) {
 			if err != nil {
 				c.t.Fatal(err)
 			}
-			all = append(all, ev.Audits...)
+			do(&ev)
 		}
 	}
-	return all
 }
 
 // stopped ends the context of the operator as soon as the spec is changed.

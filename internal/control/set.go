@@ -64,7 +64,38 @@ func (to Settings) set(s crawl.Spec) (next crawl.Spec, what []string, err error)
 	if _, err := siterules.Of(&next); err != nil {
 		return s, nil, err
 	}
+	if next.Sites != s.Sites {
+		if next, err = withSeeds(next); err != nil {
+			return s, nil, err
+		}
+	}
 	return next, differences(&s, &next), nil
+}
+
+// withSeeds adds the seeds that the site rules of a spec name to its seeds, as curtsy crawl --sites
+// does.
+func withSeeds(s crawl.Spec) (crawl.Spec, error) {
+	rules, err := siterules.Of(&s)
+	if err != nil {
+		return s, err
+	}
+	s.Seeds = slices.Clone(s.Seeds)
+	for _, u := range rules.Seeds() {
+		if !slices.Contains(s.Seeds, string(u)) {
+			s.Seeds = append(s.Seeds, string(u))
+		}
+	}
+	return s, nil
+}
+
+// submitRuleSeeds submits the seeds that site rules name. Those that are known already stay as they
+// are.
+func submitRuleSeeds(ctx context.Context, c *asker.Crawl, sites string) error {
+	rules, err := siterules.Of(&crawl.Spec{Sites: sites})
+	if err != nil || len(rules.Seeds()) == 0 {
+		return err
+	}
+	return asker.Seed(ctx, c.Queue, c.Spec, rules.Seeds())
 }
 
 // refusal returns why a running crawl cannot be given the value that a setting has in s.
@@ -180,7 +211,8 @@ func added(was, is []string) (more []canon.URL) {
 
 // Set changes settings of a running crawl and returns the changes in words. A longer delay that a
 // site asks for or that errors have caused stays in force. Set returns when the spec is written.
-// All processes of the crawl follow it at once. A pass decides again about the known URLs.
+// All processes of the crawl follow it at once. A pass decides again about the known URLs. Seeds
+// that other site rules name are submitted.
 func Set(ctx context.Context, c *asker.Crawl, by By, to Settings) (string, error) {
 	if c.Stopped() {
 		return "", ErrNotRunning
@@ -189,7 +221,7 @@ func Set(ctx context.Context, c *asker.Crawl, by By, to Settings) (string, error
 	if err != nil {
 		return "", err
 	}
-	_, what, err := to.set(now)
+	planned, what, err := to.set(now)
 	if err != nil {
 		return "", err
 	}
@@ -203,6 +235,8 @@ func Set(ctx context.Context, c *asker.Crawl, by By, to Settings) (string, error
 		return "", err
 	case !changed:
 		return "this changes nothing", nil
+	case planned.Sites != now.Sites:
+		return text, submitRuleSeeds(ctx, c, planned.Sites)
 	}
 	return text, nil
 }

@@ -1,11 +1,15 @@
 package control
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/service"
+	"github.com/curtsy/curtsy/internal/settings"
+	"github.com/curtsy/curtsy/internal/simnet"
 )
 
 // Only settings that may change while a crawl runs are changed. All changes are described, and
@@ -53,4 +57,62 @@ func TestForeseenInWords(t *testing.T) {
 	if want := "adds 1 queued URL, refuses 1 that is queued now; links of stored pages are read again and add more"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+}
+
+// Seeds that site rules name become seeds of the crawl, whether the rules are set or applied, and
+// are submitted. Applying the same rules again submits them again, because the operator may have
+// been interrupted in between. Wrong rules change nothing.
+func TestSeedsOfSiteRules(t *testing.T) {
+	simnet.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		ada := By{Who: "ada"}
+		const first, second = "sites:\n  a.example:\n    seeds: [https://a.example/new]\n", "sites:\n  b.example:\n    seeds: [https://b.example/new]\n"
+		const wrong = "sites:\n  c.example:\n    feilds: {}\n"
+		check := func(what string, seeds ...string) {
+			t.Helper()
+			spec, err := service.ReadSpec(t.Context(), c.Bucket)
+			if err != nil {
+				t.Fatal(err)
+			}
+			submitted := c.seeds()
+			slices.Sort(submitted)
+			if slices.Sort(seeds); !slices.Equal(submitted, seeds) {
+				t.Errorf("%s: %q were submitted, want %q", what, submitted, seeds)
+			}
+			for _, u := range seeds {
+				if !slices.Contains(spec.Seeds, u) {
+					t.Errorf("%s: %s is no seed of the crawl, which has %q", what, u, spec.Seeds)
+				}
+			}
+		}
+		set := func(text string) error {
+			_, err := Set(t.Context(), c.Crawl, ada, func(s crawl.Spec) (crawl.Spec, error) { s.Sites = text; return s, nil })
+			return err
+		}
+		apply := func(text string, wantChanged bool) error {
+			_, changed, err := ApplySites(t.Context(), c.Crawl, ada, settings.Sites(text))
+			if changed != wantChanged {
+				t.Errorf("changed: %v", changed)
+			}
+			return err
+		}
+		if err := set(first); err != nil {
+			t.Fatal(err)
+		}
+		check("set", "https://a.example/new")
+		if err := apply(second, true); err != nil {
+			t.Fatal(err)
+		}
+		check("applied", "https://a.example/new", "https://b.example/new")
+		if err := apply(second, false); err != nil {
+			t.Fatal(err)
+		}
+		check("applied again", "https://a.example/new", "https://b.example/new", "https://b.example/new")
+		for _, err := range []error{set(wrong), apply(wrong, false)} {
+			if err == nil || !strings.Contains(err.Error(), "3:5") {
+				t.Errorf("wrong rules: %v", err)
+			}
+		}
+		check("wrong", "https://a.example/new", "https://b.example/new", "https://b.example/new")
+	})
 }

@@ -138,7 +138,10 @@ func (s *Spec) LinkText() string {
 }
 
 // LinkHash is a hash of LinkText for messages. It is never 0.
-func (s *Spec) LinkHash() uint64 { return hashOf(s.LinkText()) }
+func (s *Spec) LinkHash() uint64 { return LinkHashOf(s.LinkText()) }
+
+// LinkHashOf is the LinkHash of a spec with this LinkText.
+func LinkHashOf(text string) uint64 { return hashOf(text) }
 
 // SitesHash identifies the site rules in messages and records. It is 0 if there are none.
 func (s *Spec) SitesHash() uint64 {

@@ -2,6 +2,8 @@ package crawl
 
 import (
 	"math"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -87,6 +89,14 @@ type ShardStatus struct {
 	Retrying bool `json:"retrying,omitempty"`
 	// Passing: a changed setting, or a loss of pages, has not been applied to all records yet.
 	Passing bool `json:"passing,omitempty"`
+	// Sites identifies the site rules that it uses (Spec.SitesHash).
+	Sites uint64 `json:"sites,omitempty"`
+	// SitesQueued and SitesRefused count the URLs that were queued, or refused, by the passes since
+	// it has used them.
+	SitesQueued  int64 `json:"sites_queued,omitempty"`
+	SitesRefused int64 `json:"sites_refused,omitempty"`
+	// Judging: a changed setting has not been applied to all URLs yet.
+	Judging bool `json:"judging,omitempty"`
 }
 
 // IndexerStatus is the state of an indexer and its shards.
@@ -141,6 +151,34 @@ type RulesApplied struct {
 	Read     int64  `json:"read"`     // of these, pages that were read by the rules
 	Changed  int64  `json:"changed"`  // of these, pages of which something is different now
 	Skipped  int64  `json:"skipped"`  // of these, pages that were deleted
+}
+
+// RulesMade is what site rules made of the pages of a RulesApplied.
+type RulesMade struct {
+	RulesApplied
+	Fields []FieldCount `json:"fields,omitempty"` // in the order of their names
+	// Links is the Spec.LinkHash under which the links of the stored pages were submitted.
+	Links uint64 `json:"links,omitempty"`
+}
+
+// FieldCount counts the pages that a field of site rules is about. Skipped pages are not counted.
+type FieldCount struct {
+	Name  string `json:"name"`
+	Pages int64  `json:"pages"`
+	Empty int64  `json:"empty"` // of these, pages on which it has no value
+}
+
+// CountFields adds counts to others, by their names. Both are in the order of their names, and so
+// is the result.
+func CountFields(to, more []FieldCount) []FieldCount {
+	for _, f := range more {
+		i, had := slices.BinarySearchFunc(to, f.Name, func(c FieldCount, name string) int { return strings.Compare(c.Name, name) })
+		if !had {
+			to = slices.Insert(to, i, FieldCount{Name: f.Name})
+		}
+		to[i].Pages, to[i].Empty = to[i].Pages+f.Pages, to[i].Empty+f.Empty
+	}
+	return to
 }
 
 // IndexBuild is the progress of rebuilding the search index of a shard.

@@ -44,6 +44,7 @@ func (a answers) handlers(more ...questions.Answer) ask.Handlers {
 		questions.Export.Handle(a.export),
 		questions.Datasets.Handle(a.datasets),
 		questions.DataRule.Handle(a.dataRule),
+		questions.SiteRules.Handle(a.siteRules),
 	)...)
 }
 

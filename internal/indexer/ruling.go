@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,6 +14,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/internal/pagetext"
+	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/internal/siterules"
 )
 
@@ -31,7 +33,7 @@ const markRuled = "siterules"
 
 // applied is how far rules were applied to a store.
 type applied struct {
-	crawl.RulesApplied
+	crawl.RulesMade
 	Cursor string `json:"cursor,omitempty"` // of pages.Store.ReadFrom
 }
 
@@ -116,7 +118,7 @@ func (r *ruling) apply(ctx context.Context) error {
 		return err
 	}
 	if at.Rules != rules.Hash() {
-		at = applied{RulesApplied: crawl.RulesApplied{Shard: r.shard, Rules: rules.Hash()}}
+		at = applied{RulesMade: crawl.RulesMade{RulesApplied: crawl.RulesApplied{Shard: r.shard, Rules: rules.Hash()}}}
 	} else if at.Finished || !began {
 		return nil
 	}
@@ -143,16 +145,28 @@ func (r *ruling) apply(ctx context.Context) error {
 
 // step applies the rules to some pages, and writes what became of them together with the position.
 func (r *ruling) step(rules *siterules.Rules, at applied) (applied, error) {
-	found, seen, next, err := r.store.ReadFrom(at.Cursor, rulingRound, func(p *pages.Page) bool { return stale(rules, p) })
+	counts := slices.Clone(at.Fields) // of a step that fails nothing is counted
+	found, seen, next, err := r.store.ReadFrom(at.Cursor, rulingRound, func(p *pages.Page) bool {
+		if stale(rules, p) {
+			return true
+		}
+		counts = countFields(rules, p, counts)
+		return false
+	})
 	if err != nil {
 		return at, err
 	}
 	all := make([]pages.Ruling, 0, len(found))
 	for i := range found {
-		if made, err := r.read(rules, &found[i]); err == nil {
-			all = append(all, made)
-		} // otherwise it is removed from the store: see keepQuarantined
+		made, err := r.read(rules, &found[i])
+		if err != nil {
+			continue // it is removed from the store: see keepQuarantined
+		}
+		if all = append(all, made); made.SkippedBy == "" {
+			counts = countFields(rules, &made.Page, counts)
+		}
 	}
+	at.Fields = counts
 	at.Cursor, at.Finished = next, next == ""
 	state := at.RulesApplied
 	at.Pages, at.Read = at.Pages+int64(seen), at.Read+int64(len(found))
@@ -165,6 +179,47 @@ func (r *ruling) step(rules *siterules.Rules, at applied) (applied, error) {
 		return string(text)
 	})
 	return at, err
+}
+
+// countFields counts the fields that the rules have for a page.
+func countFields(rules *siterules.Rules, p *pages.Page, counts []crawl.FieldCount) []crawl.FieldCount {
+	site := rules.Reader(p.URL)
+	if site == nil || p.Ruled == nil || p.Kind != crawl.KindPage {
+		return counts
+	}
+	var here []crawl.FieldCount
+	for _, name := range site.Fields() {
+		f := crawl.FieldCount{Name: name, Pages: 1}
+		if len(p.Ruled.Fields.Get(name)) == 0 {
+			f.Empty = 1
+		}
+		here = append(here, f)
+	}
+	return crawl.CountFields(counts, here)
+}
+
+// siteRules sends how far rules were applied to each shard.
+func (a answers) siteRules(_ context.Context, _ questions.Nothing, send func(crawl.RulesMade) error) error {
+	for _, p := range a.parts() {
+		at, began, err := position(p.store)
+		var scope string
+		if err == nil {
+			scope, err = p.store.Mark(markScope)
+		}
+		switch {
+		case p.gone.Load():
+			continue // the asker learns that there is no answer for this shard
+		case err != nil:
+			return err
+		case !began:
+			at.Shard, at.Finished = p.id, true
+		}
+		at.Links = crawl.LinkHashOf(scope)
+		if err := send(at.RulesMade); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // stale reports whether a page does not have what the rules make of it.

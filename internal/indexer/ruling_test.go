@@ -122,6 +122,17 @@ func TestRulesChange(t *testing.T) {
 				if len(st.Rules) != 1 || !st.Rules[0].Finished || st.Rules[0].Rules != w.spec.SitesHash() || st.Rules[0].Skipped != 1 {
 					t.Errorf("%+v", st.Rules)
 				}
+				// All pages that were passed have the field, but for the skipped one and the one
+				// without rules. No step that failed is counted.
+				err := x.answers().siteRules(t.Context(), nil, func(m crawl.RulesMade) error {
+					if len(m.Fields) != 1 || m.Fields[0] != (crawl.FieldCount{Name: "kind", Pages: m.Pages - 2}) || m.Links != w.spec.LinkHash() {
+						t.Errorf("%+v", m)
+					}
+					return nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
 				stop()
 				got := storedRuled(t, dir, 1, secondRules)
 				want := []string{`a.example/late "late two" true ["late three"]`, `b.example/ ""`}

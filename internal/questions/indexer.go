@@ -96,6 +96,10 @@ var FeedForget = add(Question[crawl.FeedForget, crawl.FeedPosition]{
 	Check: func(r crawl.FeedForget) error { return crawl.CheckFeedName(r.Sink) },
 })
 
+// SiteRules asks each shard how far the site rules were applied to its stored pages, and what they
+// found.
+var SiteRules = add(Question[Nothing, crawl.RulesMade]{Name: "rules-made", By: Indexer})
+
 // oneShard lists a shard, if the crawl has it.
 func oneShard(shard, of int) []int {
 	if shard < 0 || shard >= of {

@@ -204,6 +204,17 @@ func (r *Rules) urls(of func(*Site) []canon.URL) (all []canon.URL) {
 	return all
 }
 
+// Fields returns the names of the fields of the site, sorted. A nil Site has none.
+func (s *Site) Fields() (names []string) {
+	if s == nil {
+		return nil
+	}
+	for _, f := range s.fields {
+		names = append(names, f.name)
+	}
+	return names
+}
+
 // Entry is the most specific entry of the site, as it is written, and its line.
 func (s *Site) Entry() string {
 	return fmt.Sprintf("%s:%d: %s", s.rules.name, s.entry.line, s.entry.text)

@@ -18,6 +18,14 @@ func (s *Visits) RefuseQueued(h *hosts.Host, key []byte, r *urls.Record) error {
 // JudgeOne decides again about a URL that is Queued, or that was refused for a reason that a
 // setting may undo. The caller writes the record if it changed.
 func (s *Visits) JudgeOne(h *hosts.Host, r *urls.Record) (changed bool, err error) {
+	was := r.Class
+	if changed, err = s.judgeOne(h, r); changed {
+		s.ledger.Meta.Judging.Count(was, r.Class)
+	}
+	return changed, err
+}
+
+func (s *Visits) judgeOne(h *hosts.Host, r *urls.Record) (changed bool, err error) {
 	switch {
 	case r.Class == crawl.Queued:
 		v := s.urls.Decide(r, h)

@@ -132,6 +132,7 @@ func (s *Specs) followHosts(was map[canon.Host]crawl.HostRule, now time.Time) {
 func (s *Specs) judgeAnew() error {
 	m, now := &s.ledger.Meta.Judging, time.Now()
 	fp, by := s.ledger.Judge.Fingerprint(), s.ledger.Judge.Settings()
+	m.Sites.Follow(s.ledger.Judge.SitesHash)
 	was := m.By
 	// Such a file does not have the settings. A superfluous check costs less than leaving out URLs
 	// that are permitted now.

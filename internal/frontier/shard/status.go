@@ -50,6 +50,7 @@ func (s *Account) Status(now time.Time) crawl.Status {
 		Shard: s.ledger.ID, Epoch: s.ledger.Epoch, Owner: s.ledger.Meta.Owner, Applied: s.ledger.Meta.Seq, Outstanding: len(s.visits.Outstanding), Outbox: s.ledger.Pending(),
 		Aux: s.ledger.PendingAux(now, s.patience()) + s.mirrors.Pending(now, s.patience()), DueSoon: dueSoon,
 		Paused: s.ledger.Judge.Spec.Paused, Forgotten: s.ledger.Judge.ForgottenText, Forgetting: s.passes.Listed(store.BucketForget), Retrying: s.passes.Listed(store.BucketRetry), Passing: s.passes.Passing(),
+		Sites: s.ledger.Judge.SitesHash, SitesQueued: s.ledger.Meta.Judging.Sites.Queued, SitesRefused: s.ledger.Meta.Judging.Sites.Refused, Judging: s.ledger.Meta.Judging.Running,
 	}}
 	st.Shards[0].Aux += s.dispatches.Pending(s.patientUntil(now), now)
 	st.MobileRobots = s.dispatches.Sum()

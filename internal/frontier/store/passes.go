@@ -33,6 +33,33 @@ type Judging struct {
 	// Also are the settings of passes that others replaced before they had ended. Results that came
 	// meanwhile were judged by them.
 	Also []*judge.Settings `json:"also,omitempty"`
+	// Sites is what the passes did since the shard has used its present site rules.
+	Sites JudgedBySites `json:"sites,omitzero"`
+}
+
+// JudgedBySites counts URLs that the passes queued or refused while a shard used some site rules.
+type JudgedBySites struct {
+	Rules   uint64 `json:"rules,omitempty"` // their Spec.SitesHash
+	Queued  int64  `json:"queued,omitempty"`
+	Refused int64  `json:"refused,omitempty"`
+}
+
+// Follow begins the counts again if the rules are other ones.
+func (s *JudgedBySites) Follow(rules uint64) {
+	if s.Rules != rules {
+		*s = JudgedBySites{Rules: rules}
+	}
+}
+
+// Count counts a URL about which the running pass has decided.
+func (m *Judging) Count(was, is crawl.Class) {
+	switch {
+	case !m.Running || was == is:
+	case is == crawl.Queued:
+		m.Sites.Queued++
+	case was == crawl.Queued:
+		m.Sites.Refused++
+	}
 }
 
 // Differs reports whether the pass is running, and URLs may have been decided by settings of which
