@@ -2,6 +2,10 @@ package crawl
 
 import "time"
 
+// MaxRanked is how many pages an answer has at most, on all its pages together, if the best hit is
+// first. Sorted by a field it has more.
+const MaxRanked = 300
+
 // SearchRequest asks for hits of a query.
 type SearchRequest struct {
 	Query  string `json:"query"`            // as a person types it

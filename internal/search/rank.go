@@ -17,7 +17,7 @@ import (
 
 const (
 	// maxCandidates is how many pages of a shard, and of the whole crawl, reach the second stage.
-	maxCandidates = 300
+	maxCandidates = crawl.MaxRanked
 	// spare is how many more hits than requested a shard returns, because some may prove to be the
 	// same page as others.
 	spare = 40

@@ -131,6 +131,8 @@ func extent(ans crawl.SearchAnswer, o asking) string {
 	}
 	s := fmt.Sprintf("%d to %d of %s %s", o.offset+1, end, about, term.Count(max(ans.Total, int64(end)), "page"))
 	switch {
+	case o.sort == "" && end >= crawl.MaxRanked:
+		return s + fmt.Sprintf("; only the best %d are listed, use --sort or more words", crawl.MaxRanked)
 	case len(ans.Hits) < o.limit || end+o.limit > deepest:
 		return s
 	case o.offset%o.limit == 0:

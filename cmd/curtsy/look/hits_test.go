@@ -108,18 +108,23 @@ func TestExtent(t *testing.T) {
 		hits, limit, offset int
 		total               int64
 		atLeast             bool
+		sort                string
 		want                string
 	}{
-		{1, 10, 0, 1, false, "1 page"},
-		{10, 10, 0, 10, false, "10 pages"},
-		{3, 10, 10, 13, false, "11 to 13 of 13 pages"},
-		{10, 10, 0, 1234, false, "1 to 10 of about 1,234 pages; the next: --page 2"},
-		{10, 10, 0, 10, true, "1 to 10 of at least 10 pages; the next: --page 2"},
-		{10, 10, 5, 100, true, "6 to 15 of at least 100 pages; the next: --offset 15"},
-		{10, 10, 990, 5000, false, "991 to 1000 of about 5,000 pages"},
-		{7, 10, 0, 9, false, "1 to 7 of about 9 pages"},
+		{1, 10, 0, 1, false, "", "1 page"},
+		{10, 10, 0, 10, false, "", "10 pages"},
+		{3, 10, 10, 13, false, "", "11 to 13 of 13 pages"},
+		{10, 10, 0, 1234, false, "", "1 to 10 of about 1,234 pages; the next: --page 2"},
+		{10, 10, 0, 10, true, "", "1 to 10 of at least 10 pages; the next: --page 2"},
+		{10, 10, 5, 100, true, "", "6 to 15 of at least 100 pages; the next: --offset 15"},
+		{10, 10, 290, 5000, false, "", "291 to 300 of about 5,000 pages; only the best 300 are listed, use --sort or more words"},
+		{10, 10, 280, 5000, false, "", "281 to 290 of about 5,000 pages; the next: --page 30"},
+		{300, 1000, 0, 582, false, "", "1 to 300 of about 582 pages; only the best 300 are listed, use --sort or more words"},
+		{10, 10, 290, 5000, false, "kind", "291 to 300 of about 5,000 pages; the next: --page 31"},
+		{10, 10, 990, 5000, false, "kind", "991 to 1000 of about 5,000 pages"},
+		{7, 10, 0, 9, false, "", "1 to 7 of about 9 pages"},
 	} {
-		got := extent(crawl.SearchAnswer{Hits: make([]crawl.Hit, c.hits), Total: c.total, AtLeast: c.atLeast}, asking{limit: c.limit, offset: c.offset})
+		got := extent(crawl.SearchAnswer{Hits: make([]crawl.Hit, c.hits), Total: c.total, AtLeast: c.atLeast}, asking{limit: c.limit, offset: c.offset, sort: c.sort})
 		if got != c.want {
 			t.Errorf("%+v: %s", c, got)
 		}

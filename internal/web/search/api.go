@@ -62,7 +62,7 @@ func (w *Web) answer(ctx context.Context, p params, fields query.Schema, path st
 	if a.Hits == nil {
 		a.Hits = []crawl.Hit{} // [] in JSON
 	}
-	if more := a.Total > int64(offset+len(a.Hits)) || a.AtLeast && len(a.Hits) == p.Per; more && len(a.Hits) > 0 && (p.Page+1)*p.Per <= maxHits {
+	if more := a.Total > int64(offset+len(a.Hits)) || a.AtLeast && len(a.Hits) == p.Per; more && len(a.Hits) > 0 && p.reaches(p.Page+1) {
 		a.Links.Next = p.at(p.Page + 1).link(path)
 	}
 	if p.Page > 1 {

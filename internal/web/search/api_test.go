@@ -119,8 +119,14 @@ func TestAnswer(t *testing.T) {
 	if _, a := getJSON[Answer](t, w, "/api/v1/search?q=a&page=1"); a.Links.Next == "" || !a.AtLeast {
 		t.Errorf("full page of a lower bound: %+v", a.Links)
 	}
-	if _, a := getJSON[Answer](t, w, "/api/v1/search?q=a&page=100"); a.Links.Next != "" {
-		t.Errorf("a link to what cannot be turned to: %+v", a.Links)
+	// Only so many are listed if the best is first.
+	if _, a := getJSON[Answer](t, w, "/api/v1/search?q=a&page=29"); a.Links.Next == "" {
+		t.Error("page 29 has no link to page 30")
+	}
+	for _, page := range []string{"30", "100"} {
+		if _, a := getJSON[Answer](t, w, "/api/v1/search?q=a&page="+page); a.Links.Next != "" {
+			t.Errorf("page %s has a link to an empty page: %+v", page, a.Links)
+		}
 	}
 }
 

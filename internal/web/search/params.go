@@ -209,3 +209,8 @@ func (p params) with(q query.Query) params {
 func wrong(parameter, format string, args ...any) *web.Problem {
 	return &web.Problem{Status: http.StatusBadRequest, Parameter: parameter, Text: fmt.Sprintf(format, args...)}
 }
+
+// reaches reports whether there can be hits on a page of the answer.
+func (p params) reaches(page int) bool {
+	return page*p.Per <= maxHits && (p.Sort != "" || (page-1)*p.Per < crawl.MaxRanked)
+}

@@ -341,7 +341,7 @@ func (v *view) pages(a *Answer) {
 	if v.Next != "" {
 		last = max(last, a.Page+1)
 	}
-	for n := max(1, a.Page-around); n <= min(last, a.Page+around); n++ {
+	for n := max(1, a.Page-around); n <= min(last, a.Page+around) && v.Params.reaches(n); n++ {
 		v.Pages = append(v.Pages, choice{Text: humanize.Comma(int64(n)), URL: v.Params.at(n).link("/search"), On: n == a.Page})
 	}
 	if len(v.Pages) < 2 {
