@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/compress/zstd"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/export"
 	"github.com/curtsy/curtsy/internal/feed"
 	"github.com/curtsy/curtsy/internal/siterules"
 )
@@ -150,7 +150,7 @@ func fieldValue(t crawl.FieldType, v string) parquet.Value {
 func (s *schema) encode(b *feed.Batch) ([]byte, error) {
 	var out bytes.Buffer
 	w := parquet.NewWriter(&out, s.parquet,
-		parquet.Compression(&zstd.Codec{Level: zstd.SpeedDefault, Concurrency: 1}), parquet.DataPageVersion(1),
+		parquet.Compression(export.ParquetCodec), parquet.DataPageVersion(1),
 		parquet.DefaultEncodingFor(parquet.ByteArray, &parquet.Plain)) // as in package export
 	for i := range b.Changes {
 		if _, err := w.WriteRows([]parquet.Row{s.row(&b.Changes[i])}); err != nil {
