@@ -11,7 +11,7 @@ import (
 
 const (
 	// batchBytes is about how many bytes of rows one batch has, and batchRows how many rows.
-	batchBytes = 2 << 20
+	batchBytes = 1 << 20
 	batchRows  = 500
 	// batchWeight is what a batch takes of the budget: its rows, and the one that exceeds
 	// batchBytes.
