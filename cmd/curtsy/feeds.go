@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"golang.org/x/sync/semaphore"
 
 	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 	"github.com/curtsy/curtsy/internal/asker"
@@ -59,7 +58,7 @@ func (f *feeds) start(ctx context.Context, c *asker.Crawl, dir string, reg prome
 	if err != nil {
 		return err
 	}
-	memory := semaphore.NewWeighted(feed.Budget)
+	memory := feed.NewMemory()
 	for i, sink := range f.sinks {
 		one, err := feed.New(c, c.Spec, sink, feed.Options{Name: f.names[i], Every: time.Second, Dead: feed.DeadFile(dir, f.names[i]), Memory: memory,
 			Log: log, Events: f.lags[i].events(metrics.Events(f.names[i]))})

@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"github.com/curtsy/curtsy/internal/backoff"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/questions"
@@ -36,8 +34,8 @@ type Options struct {
 	GiveUp time.Duration
 	// Dead is the file for changes that the sink refuses. Required
 	Dead string
-	// Memory limits the bytes of rows in memory; nil: a budget of its own, of Budget bytes.
-	Memory *semaphore.Weighted
+	// Memory limits the bytes of rows in memory, together with that of other feeds; nil: its own.
+	Memory Memory
 	Log    *slog.Logger // nil: no log
 	Events Events
 	// Fault is called between the steps of a batch: "read", "write", "dead", "ack", "sweep". If it
@@ -59,6 +57,7 @@ type Feeder struct {
 	o     Options
 	dead  *refusals
 	only  selection
+	own   chan struct{}   // a batch that is not counted in o.Memory
 	wake  []chan struct{} // of each shard; capacity 1
 
 	ending    chan struct{} // closed: end when everything was sent
@@ -86,12 +85,12 @@ func New(c questions.Crawl, spec crawl.Spec, sink Sink, o Options) (*Feeder, err
 		o.GiveUp = time.Minute
 	}
 	if o.Memory == nil {
-		o.Memory = semaphore.NewWeighted(Budget)
+		o.Memory = NewMemory()
 	}
 	if o.Fault == nil {
 		o.Fault = func(string) error { return nil }
 	}
-	f := &Feeder{crawl: c, sink: sink, o: o, dead: &refusals{path: o.Dead}, only: newSelection(o.Fields), ending: make(chan struct{}), over: make(chan struct{}), preparing: make(chan struct{}, 1)}
+	f := &Feeder{crawl: c, sink: sink, o: o, dead: &refusals{path: o.Dead}, only: newSelection(o.Fields), own: make(chan struct{}, 1), ending: make(chan struct{}), over: make(chan struct{}), preparing: make(chan struct{}, 1)}
 	if err := f.SetSpec(spec); err != nil {
 		return nil, err
 	}

@@ -13,13 +13,10 @@ const (
 	// batchBytes is about how many bytes of rows one batch has, and batchRows how many rows.
 	batchBytes = 1 << 20
 	batchRows  = 500
-	// batchWeight is what a batch takes of the budget: its rows, and the one that exceeds
-	// batchBytes.
-	batchWeight = batchBytes + 1<<20
-	// Budget is how many bytes of rows are in memory at the same time, for all shards of all feeds
-	// of a process. They are there up to four times: as they came, as rows, and as a sink sends
-	// them.
-	Budget = 4 * batchWeight
+	// shared is how many batches are in memory at the same time, for all shards of all feeds of a
+	// process, beside one for each feed. A batch is there up to four times: as it came, as rows,
+	// and as a sink sends it.
+	shared = 3
 )
 
 // version is the version of a change. Numbers of changes start again when a store was lost, and

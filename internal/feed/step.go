@@ -10,10 +10,14 @@ import (
 // step sends one batch of a shard. more reports that there may be more to do. Between its parts a
 // crash loses nothing: see the package comment.
 func (f *Feeder) step(ctx context.Context, shard int) (more bool, err error) {
-	if err := f.o.Memory.Acquire(ctx, batchWeight); err != nil {
-		return false, err
+	select {
+	case f.own <- struct{}{}:
+		defer func() { <-f.own }()
+	case f.o.Memory <- struct{}{}:
+		defer func() { <-f.o.Memory }()
+	case <-ctx.Done():
+		return false, ctx.Err()
 	}
-	defer f.o.Memory.Release(batchWeight)
 	if err := f.o.Fault("read"); err != nil {
 		return false, err
 	}
