@@ -70,6 +70,10 @@ var columns = []column{
 	text("withheld", func(r *crawl.PageRow) string { return r.Withheld }),
 }
 
+// long are the columns of long texts. Of these a part has no least and greatest values, which would
+// be whole texts.
+var long = []string{"text", "markdown", "html"}
+
 // schema is the columns of a part. It never changes.
 type schema struct {
 	parquet *parquet.Schema
@@ -149,9 +153,13 @@ func fieldValue(t crawl.FieldType, v string) parquet.Value {
 // encode makes a Parquet file of a batch.
 func (s *schema) encode(b *feed.Batch) ([]byte, error) {
 	var out bytes.Buffer
-	w := parquet.NewWriter(&out, s.parquet,
-		parquet.Compression(export.ParquetCodec), parquet.DataPageVersion(1),
-		parquet.DefaultEncodingFor(parquet.ByteArray, &parquet.Plain)) // as in package export
+	options := []parquet.WriterOption{ // as in package export
+		s.parquet, parquet.Compression(export.ParquetCodec), parquet.DataPageVersion(1), parquet.DefaultEncodingFor(parquet.ByteArray, &parquet.Plain),
+	}
+	for _, name := range long {
+		options = append(options, parquet.SkipPageBounds(name), parquet.SkipPageStatistics(name))
+	}
+	w := parquet.NewWriter(&out, options...)
 	for i := range b.Changes {
 		if _, err := w.WriteRows([]parquet.Row{s.row(&b.Changes[i])}); err != nil {
 			return nil, err

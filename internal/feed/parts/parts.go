@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/curtsy/curtsy/internal/feed"
@@ -43,6 +44,8 @@ type Sink struct {
 	store   store
 	format  string // parquet or jsonl
 	columns atomic.Pointer[schema]
+	// encoding is locked while a part is made, because that takes several times its size.
+	encoding sync.Mutex
 }
 
 var _ feed.Sink = (*Sink)(nil)
@@ -128,6 +131,8 @@ func bytesOf(c *feed.Change) int {
 }
 
 func (s *Sink) encode(b *feed.Batch) ([]byte, error) {
+	s.encoding.Lock()
+	defer s.encoding.Unlock()
 	if s.format == "parquet" {
 		return s.columns.Load().encode(b)
 	}
