@@ -27,6 +27,7 @@ type relay struct {
 	random  *rand.Rand
 	conns   map[net.Conn]bool
 	left    int  // packets until the next kill; 0: none is due
+	writes  bool // a batch was sent since the relay was armed; packets count from then on
 	answer  bool // count packets of the server, and lose the last one
 	refuses int  // connections that are refused before the server is back
 	closed  bool
@@ -66,11 +67,12 @@ func (r *relay) serve() {
 
 func (r *relay) addr() string { return r.ln.Addr().String() }
 
-// arm makes the relay kill the server after a random number of packets in a random direction.
+// arm makes the relay kill the server while batches are sent, after a random number of packets in a
+// random direction.
 func (r *relay) arm() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.left, r.answer = 1+r.random.IntN(r.steps), r.random.IntN(2) == 0
+	r.writes, r.left, r.answer = false, 1+r.random.IntN(r.steps), r.random.IntN(2) == 0
 }
 
 // armed reports whether a kill is still due.
@@ -128,7 +130,7 @@ func (r *relay) pass(from, to net.Conn, answers bool) {
 		n, err := from.Read(buf)
 		if n > 0 {
 			r.moved.Add(1)
-			if r.due(answers) {
+			if r.due(answers, n) {
 				if !answers { // of a request the server has the beginning
 					_, _ = to.Write(buf[:n/2])
 				}
@@ -145,11 +147,16 @@ func (r *relay) pass(from, to net.Conn, answers bool) {
 	}
 }
 
-// due counts a packet, and reports whether the server is to be killed now.
-func (r *relay) due(answers bool) bool {
+// much is how many bytes a packet of a batch has at least. What a feed sends before, to prepare the
+// sink, has less.
+const much = 1500
+
+// due counts a packet of n bytes, and reports whether the server is to be killed now.
+func (r *relay) due(answers bool, n int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.left == 0 || answers != r.answer {
+	r.writes = r.writes || !answers && n >= much
+	if r.left == 0 || !r.writes || answers != r.answer {
 		return false
 	}
 	r.left--

@@ -133,7 +133,7 @@ func (w *fedCrawl) sinks() {
 	w.add("S3", "s3://bucket/pages?endpoint=http://"+r.addr(), func() map[string]fedRow { return parquetRows(w.t, bucket.Objects()) })
 
 	d := startDatabase(w.t)
-	r = w.relay("PostgreSQL", 40)
+	r = w.relay("PostgreSQL", 8)
 	r.dial = func() (net.Conn, error) { return net.Dial("unix", filepath.Join(d.dir, ".s.PGSQL.5432")) }
 	r.kill, r.revive = d.kill, d.start
 	r.serve()
@@ -142,7 +142,7 @@ func (w *fedCrawl) sinks() {
 	server := &natsServer{t: w.t, dir: w.t.TempDir(), port: lastingPort(w.t)}
 	server.start()
 	w.t.Cleanup(func() { server.p.kill() })
-	r = w.relay("NATS", 25)
+	r = w.relay("NATS", 8)
 	r.dial = func() (net.Conn, error) { return net.Dial("tcp", server.addr()) }
 	r.kill, r.revive = func() { server.p.kill() }, server.start
 	r.serve()
