@@ -40,7 +40,7 @@ func testSilentSinks(t *testing.T) {
 		running.Go(func() { _ = f.Run(ctx) })
 	}
 	synctest.Wait()
-	if n := int(waiting.Load()); n != cap(memory)+2 {
+	if n := int(waiting.Load()); len(memory) != cap(memory) || n < cap(memory)+1 {
 		t.Errorf("%d batches wait, so that not all of the memory is taken", n)
 	}
 	var sent atomic.Int64
