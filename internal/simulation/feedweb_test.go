@@ -78,6 +78,9 @@ func (f *feeds) plan() {
 	for range f.r.IntN(4) {
 		at(f.changeSpec)
 	}
+	if f.r.IntN(3) == 0 {
+		at(f.loseStore)
+	}
 	for _, fl := range f.followers {
 		if f.r.IntN(3) == 0 {
 			at(fl.changeOptions)
@@ -85,6 +88,20 @@ func (f *feeds) plan() {
 		for range f.r.IntN(3) {
 			at(fl.breakConnections)
 		}
+	}
+}
+
+// loseStore kills an indexer together with its disk: its pages are crawled again.
+func (f *feeds) loseStore() {
+	for _, s := range f.w.all {
+		if s.role != "indexer" || s.life == nil || !s.life.kill() {
+			continue
+		}
+		f.w.note("%s is killed; its disk is lost", s.life)
+		s.over()
+		s.loseDisk()
+		f.w.later(pause(f.r), s.start)
+		return
 	}
 }
 

@@ -87,6 +87,36 @@ var mutations = []mutation{
 		"		if v == nil || !s.ledger.Valid() || v.Until.Before(now) || vain(v) {\n",
 		"		if v == nil {\n			continue\n		}\n		if !s.ledger.Valid() || v.Until.Before(now) || vain(v) {\n",
 		"concurrent delay"},
+	{"a feed acknowledges before its sink has confirmed", "internal/feed/step.go",
+		"	if err := f.send(ctx, shard, r, &ack); err != nil {\n",
+		"	if _, err := f.acknowledge(ctx, ack); err != nil {\n		return false, err\n	}\n	if err := f.send(ctx, shard, r, &ack); err != nil {\n",
+		"feed feed-dead"},
+	{"a feed sends no deletions", "internal/indexer/feeding.go",
+		"		row = &crawl.PageRow{Removed: why}\n",
+		"		return nil, \"\"\n",
+		"feed"},
+	{"a feeder keeps its position apart from the pages", "internal/feed/read.go",
+		"	r.changes = slices.DeleteFunc(r.changes, func(c Change) bool { return c.ID == \"\" })\n	return &r, nil\n}\n",
+		"	f.mu.Lock()\n	defer f.mu.Unlock()\n	last := max(kept[[2]any{f, shard}], r.pos.Cursor)\n	kept[[2]any{f, shard}] = last\n" +
+			"	r.changes = slices.DeleteFunc(r.changes, func(c Change) bool { return c.ID == \"\" || uint64(c.Version)&(1<<32-1) <= last })\n" +
+			"	return &r, nil\n}\n\nvar kept = map[[2]any]uint64{}\n",
+		"feed"},
+	{"a shard that is sent again is not swept", "internal/feed/step.go",
+		"		return f.sink.Sweep(ctx, name, shard, r.pos.Generation)\n",
+		"		return nil\n",
+		"feed"},
+	{"versions begin again with the page store", "internal/feed/read.go",
+		"return generation<<32 + int64(seq)",
+		"return int64(seq)",
+		"feed-order"},
+}
+
+// test is the test that finds a mutation.
+func (m mutation) test() string {
+	if strings.HasPrefix(m.promise, "feed") {
+		return "TestFeedSimulation"
+	}
+	return "TestSimulation"
 }
 
 // foundFile has a line for each mutation: the first seed from 1 on that found it, and by which
@@ -174,7 +204,7 @@ func TestMutations(t *testing.T) {
 }
 
 var (
-	failedSeed = regexp.MustCompile(`(?m)^ *--- FAIL: TestSimulation/(seed=\d+)`)
+	failedSeed = regexp.MustCompile(`(?m)^ *--- FAIL: \w+/(seed=\d+)`)
 	broken     = regexp.MustCompile(`PROMISE ([a-z-]+): (.*)`)
 )
 
@@ -206,7 +236,7 @@ func (m mutation) run(t *testing.T, seeds int) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for from := setting(t, "FROM", 1); from <= seeds; from += step {
-		run := exec.Command(program, "-test.run", "^TestSimulation$", "-test.failfast", "-test.timeout", "10m")
+		run := exec.Command(program, "-test.run", "^"+m.test()+"$", "-test.failfast", "-test.timeout", "10m")
 		run.Env = append(os.Environ(), fmt.Sprint("FROM=", from), fmt.Sprint("SEEDS=", min(step, seeds-from+1)))
 		out, err := run.CombinedOutput()
 		if err == nil {

@@ -223,7 +223,7 @@ func (w *world) untilDone() crawl.Status {
 	t := w.t
 	end := time.Now().Add(longest)
 	if w.feeds != nil { // its web is small, and no host of it is slow
-		end = time.Now().Add(longest / 12)
+		end = time.Now().Add(longest / 72)
 	}
 	for ; ; time.Sleep(w.step()) {
 		if !w.quiet() && time.Since(w.asked) < time.Second {
