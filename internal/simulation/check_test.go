@@ -40,6 +40,7 @@ func (w *world) check(st crawl.Status) {
 		}
 		w.fail(v.Rule, "%s", v)
 	}
+	w.checkHours()
 	kv, err := w.q.JS.KeyValue(t.Context(), crawl.Names(w.spec.Name).Bucket())
 	if err != nil {
 		t.Fatal(err)

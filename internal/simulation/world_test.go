@@ -162,6 +162,7 @@ func (w *world) start() {
 	if w.feeds != nil {
 		w.feeds.setUp(&w.spec)
 	}
+	w.setHours(&w.spec)
 	if err := frontier.EnsureStreams(t.Context(), w.q, w.spec, frontier.StreamLimits{Events: 32 << 20, Pages: 64 << 20}); err != nil {
 		t.Fatal(err)
 	}
