@@ -115,12 +115,12 @@ func (s *Spec) PurposeSet() (set usage.Purposes) {
 }
 
 // ScopeText identifies the settings that decide whether a link is in scope. It changes with each
-// change of the site rules, also with one that has no effect on the scope: the passes that follow
-// then find nothing to do.
+// change of the site rules that may change a decision about a URL (SitesText), also with one that
+// has no effect on the scope: the passes that follow then find nothing to do.
 func (s *Spec) ScopeText() string {
 	text := fmt.Sprintf("%s|%q|%q|%q", s.Scope, slices.Sorted(slices.Values(s.Seeds)), s.Include, s.Exclude)
-	if s.Sites != "" {
-		text += fmt.Sprintf("|%x", s.SitesHash())
+	if sites := s.SitesURLHash(); sites != 0 {
+		text += fmt.Sprintf("|%x", sites)
 	}
 	return text
 }

@@ -53,7 +53,7 @@ func change(row *settings.Setting, s *crawl.Spec) {
 	case *string:
 		*p = word
 	case *settings.Sites:
-		*p = "sites: {}\n"
+		*p = "sites: {a.example: {delay: 5s}}\n"
 	case *[]string:
 		*p = []string{word}
 	case *bool:

@@ -22,13 +22,13 @@ type Settings struct {
 	Purposes usage.Purposes `json:"purposes,omitempty"`
 	// Types is Spec.TypeSet; 0: the default, from a version without other types.
 	Types crawl.Types `json:"types,omitempty"`
-	Sites uint64      `json:"sites,omitempty"` // Spec.SitesHash
+	Sites uint64      `json:"sites,omitempty"` // Spec.SitesURLHash
 }
 
 // Settings are the settings of the spec whose change requires deciding about URLs again.
 func (j *Judge) Settings() *Settings {
 	s := &j.Spec
-	return &Settings{s.AllowPrivate, s.Contact != "", s.Agent, slices.Clone(s.Resolve), s.ScopeHash(), s.PurposeSet(), s.TypeSet(), j.SitesHash}
+	return &Settings{s.AllowPrivate, s.Contact != "", s.Agent, slices.Clone(s.Resolve), s.ScopeHash(), s.PurposeSet(), s.TypeSet(), s.SitesURLHash()}
 }
 
 // Same reports whether replacing one by the other has no consequences. Changes of the scope are

@@ -66,7 +66,7 @@ func TestPagesThatSiteRulesSkip(t *testing.T) {
 		}
 		return j
 	}
-	first, second := ruled("sites: {a.example: {}}"), ruled("sites: {b.example: {}}")
+	first, second := ruled("sites: {a.example: {skip: [{css: h1}]}}"), ruled("sites: {b.example: {skip: [{css: h1}]}}")
 	inRig(t, first.Spec, func(r *rig) {
 		skip := func(rules uint64) {
 			r.report(r.visit(), func(canon.URL) crawl.Result {
@@ -89,6 +89,34 @@ func TestPagesThatSiteRulesSkip(t *testing.T) {
 	})
 }
 
+// Other fields start no pass over the URLs, and the counts of what the rules did begin again.
+func TestFieldsStartNoPass(t *testing.T) {
+	const u = canon.URL("http://a.example/")
+	inRig(t, spec(), func(r *rig) {
+		r.links(u)
+		change := func(sites string, passes bool, refused int64) {
+			t.Helper()
+			s := spec()
+			s.Sites = sites
+			j, err := judge.New(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Specs.Change(j)
+			if got := r.Ledger.Meta.Judging.Running; got != passes {
+				t.Errorf("%s: a pass runs: %v", sites, got)
+			}
+			r.passes()
+			if m := r.Ledger.Meta.Judging.Sites; m.Rules != s.SitesHash() || m.Queued != 0 || m.Refused != refused {
+				t.Errorf("%s: %+v, want %d refused", sites, m, refused)
+			}
+		}
+		change("sites: {a.example: {exclude: [/**]}}", true, 1)
+		change("sites: {a.example: {exclude: [/**], fields: {kind: {css: h1}}}}", false, 0)
+		r.wantClass(u, crawl.Refused, crawl.ReasonScope)
+	})
+}
+
 // A shard may come to an owner that does not know the new rules yet, and back, before the pass over
 // its URLs has ended. What the old rules skipped meanwhile is fetched again as well.
 func TestRulesThatGoBackAndForth(t *testing.T) {
@@ -102,7 +130,7 @@ func TestRulesThatGoBackAndForth(t *testing.T) {
 		}
 		return j
 	}
-	first, second := ruled("sites: {a.example: {}}"), ruled("sites: {b.example: {}}")
+	first, second := ruled("sites: {a.example: {skip: [{css: h1}]}}"), ruled("sites: {b.example: {skip: [{css: h1}]}}")
 	inRig(t, first.Spec, func(r *rig) {
 		r.links(u)
 		r.Specs.Change(second)
