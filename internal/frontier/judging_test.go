@@ -320,7 +320,8 @@ func BenchmarkSpecChange(b *testing.B) {
 }
 
 // A seed that arrives before the spec which lists it is not lost: the shard that does not know that
-// spec yet records it as out of scope, and allows it when the spec arrives. Links are dropped.
+// spec yet records it as out of scope, and allows it when the spec arrives. So does a link of a
+// page that a fetcher with a newer spec has sent, while entries of sitemaps are dropped.
 func TestASeedComesBeforeItsSpec(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		spec := testSpec("http://a.example/")
@@ -331,16 +332,23 @@ func TestASeedComesBeforeItsSpec(t *testing.T) {
 		if x := b.explain("http://b.example/"); x.State != "refused" || x.Reason != string(crawl.ReasonScope) {
 			t.Errorf("before its spec: %+v", x)
 		}
-		if x := b.explain("http://c.example/"); x.Seen {
+		if x := b.explain("http://c.example/"); x.State != "refused" || x.Reason != string(crawl.ReasonScope) {
 			t.Errorf("a link out of scope: %+v", x)
+		}
+		b.event(crawl.Event{Links: []crawl.Links{{Source: crawl.SourceSitemap, URLs: []canon.URL{"http://d.example/"}}}})
+		if x := b.explain("http://d.example/"); x.Seen {
+			t.Errorf("an entry of a sitemap out of scope: %+v", x)
 		}
 		for _, v := range b.grant(9) {
 			if v.Host == "b.example" {
 				t.Error("granted out of scope")
 			}
 		}
-		b.respec(func(s *crawl.Spec) { s.Seeds = append(s.Seeds, "http://b.example/") })
+		b.respec(func(s *crawl.Spec) { s.Seeds = append(s.Seeds, "http://b.example/", "http://c.example/x") })
 		b.passes()
+		if x := b.explain("http://c.example/"); x.State != "queued" {
+			t.Errorf("a link, with its spec: %+v", x)
+		}
 		if x := b.explain("http://b.example/"); x.State != "queued" {
 			t.Errorf("with its spec: %+v", x)
 		}

@@ -77,10 +77,11 @@ func (r *Recent) add(u canon.URL, depth int) {
 	set[next] = recentSlot{canon.URL(strings.Clone(string(u))), depth}
 }
 
-// Apply applies the links of one page. A link out of scope is dropped. A known link is dropped
-// unless it now has a smaller depth. Other links are added to their hosts' queues. Applying a page
-// again has no effect. A seed out of scope is recorded as refused, because the spec that contains
-// it may arrive later.
+// Apply applies the links of one page. A known link is dropped unless it now has a smaller depth.
+// Other links are added to their hosts' queues. Applying a page again has no effect. A seed out of
+// scope is recorded as refused, because the spec that contains it may arrive later. So is a link of
+// a page: whoever sent it sends only links in the scope of its own spec, which may be newer than
+// ours, and the page would not be read for it again. Entries of sitemaps out of scope are dropped.
 func (s *Links) Apply(l *crawl.Links, now time.Time) error {
 	s.urls.CountPage()
 	s.ledger.Metrics.Links.Add(float64(len(l.URLs)))
@@ -106,7 +107,7 @@ func (s *Links) Apply(l *crawl.Links, now time.Time) error {
 			s.ledger.Log.Error("a link of another shard is in this log", "url", u)
 			continue
 		}
-		if !l.Seed && !s.ledger.Judge.Scope.Decide(u).In {
+		if !l.Seed && l.Source != crawl.SourcePage && !s.ledger.Judge.Scope.Decide(u).In {
 			continue
 		}
 		if h == nil || h.Name != name {
@@ -206,7 +207,7 @@ func (s *Links) accept(o *offer, l *crawl.Links, now time.Time) error {
 	to := urls.Verdict{Class: crawl.Refused, Reason: crawl.ReasonPorts, Detail: "too many ports of this host"}
 	switch {
 	case !ok:
-	case l.Seed:
+	case l.Seed || l.Source == crawl.SourcePage:
 		to = s.urls.Decide(r, o.Host)
 	default: // in scope, because Apply has checked
 		to = s.urls.Judge(r, o.Host)
