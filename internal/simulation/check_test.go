@@ -68,6 +68,7 @@ func (w *world) check(st crawl.Status) {
 		})
 	})
 	dropped := w.checkAgents(c)
+	aside := int64(0)
 	for _, u := range urls {
 		e, x := want[u], got[u]
 		if !x.Seen {
@@ -80,7 +81,9 @@ func (w *world) check(st crawl.Status) {
 			w.fail("outcome", "%s is %s (%s: %s), want %s (%s), also %v", u, x.State, x.Reason, x.Detail, e.Class, e.Reason, e.Also)
 		}
 		_, is := listed[u]
-		if is != (x.State == "stored") {
+		if is && w.refusedAfterLoss(u, x) {
+			aside++
+		} else if is != (x.State == "stored") {
 			w.fail("stored-both", "%s is %s in the frontier; in the page store: %v", u, x.State, is)
 		}
 		// An outcome that leaves the copy unchanged, such as a timeout after the answer of a visit
@@ -95,10 +98,11 @@ func (w *world) check(st crawl.Status) {
 			w.fail("outcome", "%s is stored, and the web does not know it", u)
 		}
 	}
-	if n := int64(len(listed)); n != st.Stored {
+	if n := int64(len(listed)) - aside; n != st.Stored {
 		w.fail("stored-both", "%d are stored by the status, %d are listed", st.Stored, n)
 	}
 	w.checkBytes(listed, dropped)
+	w.checkRules(got, listed)
 	w.search(c, listed, dropped)
 	w.attempts(got)
 	w.fetchedOnce()
@@ -202,6 +206,7 @@ func (w *world) checkStopped() {
 				continue
 			}
 			err = store.Each(func(p pages.Page) error {
+				w.checkRuled(&p)
 				if p.Deleted == "" && p.Directives&crawl.NoIndex == 0 {
 					visits[string(p.URL)] = append(visits[string(p.URL)], p.Visit)
 				}

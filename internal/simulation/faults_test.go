@@ -31,6 +31,8 @@ type faults struct {
 	times   []time.Time // of the beginnings and the ends of all faults
 	web     int         // how often the web was cut off or its connections were reset
 	disks   int         // how many disks of frontiers were lost
+	// how often indexers were killed, stopped or cut off, so that page stores may count as lost
+	indexers int
 	// how often the broker lost messages
 	rollbacks int
 }
@@ -55,6 +57,9 @@ type outage struct {
 
 // off records that a fetcher is cut off, or killed, from now on.
 func (f *faults) off(l *life) {
+	if l.s.role == "indexer" {
+		f.indexersAway()
+	}
 	if l.s.role != "fetcher" {
 		return
 	}
@@ -66,6 +71,13 @@ func (f *faults) off(l *life) {
 		}
 	}
 	f.outages = append(f.outages, outage{l: l, from: time.Now()})
+}
+
+// indexersAway records that an indexer is away.
+func (f *faults) indexersAway() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.indexers++
 }
 
 // on records that a fetcher is connected again.

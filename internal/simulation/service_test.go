@@ -51,6 +51,8 @@ type life struct {
 	fetcher *fetcher.Fetcher
 	feeder  *feed.Feeder
 	setSpec func(crawl.Spec) error // applies a changed spec
+	// The number of the last change of site rules that it follows; guarded by ruleWorld.mu.
+	followed int
 
 	commits sync.RWMutex // held for reading during a commit, for writing by a kill
 
@@ -114,6 +116,9 @@ func (l *life) String() string { return fmt.Sprintf("%s (life %d)", l.name, l.n)
 func (l *life) make() (run func(context.Context) error, err error) {
 	w := l.s.w
 	log := w.log.With("service", l.String())
+	if w.rules != nil {
+		l.followed = len(w.rules.used)
+	}
 	switch l.s.role {
 	case "frontier":
 		lines, err := os.OpenFile(filepath.Join(l.dir, "crawl.jsonl"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -270,6 +275,9 @@ func (s *service) stop() {
 	}
 	began := time.Now()
 	s.w.note("%s is stopped", l)
+	if s.role == "indexer" && !s.w.faults.over() {
+		s.w.faults.indexersAway()
+	}
 	s.w.faults.happened()
 	l.cancel()
 	err := <-l.done

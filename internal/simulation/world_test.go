@@ -49,6 +49,7 @@ type world struct {
 	agents     *rand.Rand // like r, for the agent servers; nil: there are none
 	agentHosts []agentHost
 	feeds      *feeds            // the feeders and what they send; nil: there are none
+	rules      *ruleWorld        // nil: there are no site rules
 	chains     [][]string        // URLs of pages to which one link leads
 	visits     map[string]string // of stored URLs, according to the frontier
 	final      crawl.Status
@@ -104,6 +105,7 @@ func (w *world) run() {
 	w.seedCrawl()
 	w.plan()
 	w.planAgents()
+	w.planRules()
 	w.twice()
 	st := w.untilDone()
 	w.final = st
@@ -129,6 +131,9 @@ func (w *world) start() {
 		addAgents(w.agents, &cfg)
 		w.agentHosts = agentHosts(&cfg)
 	}
+	if w.rules != nil {
+		w.rules.addPages(&cfg, chains)
+	}
 	cfg.Listen = w.net.Listen
 	for i := range cfg.Hosts {
 		b := cfg.Behaviors[i]
@@ -151,6 +156,14 @@ func (w *world) start() {
 	seeds := w.web.Seeds()
 	for _, c := range chains {
 		seeds = append(seeds, c[0])
+	}
+	if w.rules != nil {
+		seeds = append(seeds, w.rules.seeds...)
+		w.spec.Sites = w.rules.last().text()
+		for i, v := range w.rules.versions {
+			w.note("site rules, file %d:\n%s", i, v.text())
+		}
+		w.note("the site rules are those of file %d", w.rules.used[0])
 	}
 	for _, s := range seeds {
 		u, err := canon.Parse(s)
@@ -262,6 +275,7 @@ func (w *world) expect() map[string]simweb.Expectation {
 			want[u] = simweb.Expectation{Class: simweb.Stored}
 		}
 	}
+	w.expectRules(want)
 	return want
 }
 
@@ -279,6 +293,13 @@ func (w *world) drop() {
 	w.faults.mu.Lock()
 	defer w.faults.mu.Unlock()
 	w.faults.ended = true
+}
+
+// over reports whether no more faults come.
+func (f *faults) over() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.ended
 }
 
 // end stops all services in order.
