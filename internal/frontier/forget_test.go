@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/frontier/store"
 	"github.com/curtsy/curtsy/internal/frontier/urls"
+	"github.com/curtsy/curtsy/pkg/queue"
 )
 
 // Whatever the state of a URL was, it is refused when it is forgotten, whether that happens at once
@@ -169,6 +171,41 @@ func TestForgettingAndReplay(t *testing.T) {
 		}
 		b.verify()
 	})
+}
+
+// A part of the log is lost after a page was fetched and forgotten, or excluded. It may not be
+// requested, so it is not queued: nothing would take it out of the queue again.
+func TestForgettingAndALostLog(t *testing.T) {
+	for reason, change := range map[crawl.Reason]func(*crawl.Spec){
+		crawl.ReasonForgotten: func(s *crawl.Spec) { s.Forgotten = []string{"http://a.example/1"} },
+		crawl.ReasonScope:     func(s *crawl.Spec) { s.Exclude = []string{"http://a.example/1"} },
+	} {
+		t.Run(string(reason), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t, testSpec("http://a.example/"))
+				b.links(0, "", "http://a.example/1")
+				// It was answered, and waits for another attempt.
+				b.finish(b.grant(1)[0], crawl.Failed, crawl.ReasonNetwork)
+				b.respec(change)
+				b.refillAll()
+				if err := b.s.rewind(queue.Position{Seq: 1, Time: time.Now()}); err != nil {
+					t.Fatal(err)
+				}
+				b.s.catchUp(store.StartLease)
+				time.Sleep(time.Hour)
+				if r := b.record("http://a.example/1"); r.Class != crawl.Refused || r.Reason != reason {
+					t.Errorf("%s is %v: %s, and not %s", r.URL, r.Class, r.Reason, reason)
+				}
+				if visits := b.grant(1); len(visits) > 0 {
+					t.Errorf("it is requested: %+v", visits)
+				}
+				if due := b.s.Visits.NextDue(time.Now()); !due.IsZero() && due.Before(time.Now()) {
+					t.Errorf("something is due since %v, and nothing is granted", due)
+				}
+				b.verify()
+			})
+		})
+	}
 }
 
 // Only the hosts concerned are scanned.

@@ -69,13 +69,16 @@ func (s *Passes) RefillSome(now time.Time) (more bool, err error) {
 }
 
 // RequeueSince queues every URL again that was answered since t, because its page may be lost from
-// the hand-off.
+// the hand-off. What the spec has refused since then stays refused: no pass would come back to it,
+// and a queued URL that may not be requested keeps its host due for ever.
 func (s *Passes) RequeueSince(t time.Time) error {
 	return s.urls.EachRecord(func(h *hosts.Host, k []byte, r *urls.Record) (bool, error) {
 		if r.Class == crawl.Queued || r.FetchedAt == 0 || r.FetchedAt < t.UnixMilli() || r.Reason == crawl.ReasonMirror {
 			return false, nil
 		}
-		r.AttemptsForgotten()
-		return true, s.urls.SetState(h, r, urls.Verdict{Class: crawl.Queued})
+		if s.ledger.Judge.Forgotten.Has(r.URL) {
+			return s.forgetOne(h, r)
+		}
+		return true, s.mirrors.Refetch(h, r)
 	})
 }
