@@ -37,7 +37,7 @@ func NewParquet[T any](w io.Writer) *Parquet[T] { return newParquet[T](w) }
 // newParquet makes a writer. more has the schema if T is an interface.
 func newParquet[T any](w io.Writer, more ...parquet.WriterOption) *Parquet[T] {
 	options := []parquet.WriterOption{
-		parquet.Compression(ParquetCodec), parquet.DataPageVersion(1),
+		parquet.Compression(NewParquetCodec()), parquet.DataPageVersion(1),
 		parquet.DefaultEncodingFor(parquet.ByteArray, &parquet.Plain), // all readers support it
 	}
 	for _, name := range bulky {

@@ -31,7 +31,7 @@ func TestFeedSimulation(t *testing.T) {
 }
 
 // keptFeedSeeds are like keptSeeds.
-var keptFeedSeeds = []uint64{}
+var keptFeedSeeds = []uint64{113, 1160}
 
 // feeds is what a world with feeders has besides a crawl. Only the goroutine of the test uses it.
 type feeds struct {

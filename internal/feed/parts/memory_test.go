@@ -13,7 +13,7 @@ import (
 	"github.com/curtsy/curtsy/internal/feed/feedtest"
 )
 
-// A small part in Parquet takes little memory: the encoders of the compression are shared.
+// A small part in Parquet takes little memory: all parts share an encoder.
 func TestPartTakesLittleMemory(t *testing.T) {
 	b := feed.Batch{Crawl: "docs", Generation: 1}
 	for i := range 20 {
@@ -25,7 +25,7 @@ func TestPartTakesLittleMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	encode() // makes the encoders
+	encode() // makes the encoder
 	const times = 5
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/export"
@@ -79,7 +80,8 @@ type schema struct {
 	parquet *parquet.Schema
 	fields  []siterules.FieldInfo
 	// at are the numbers of the columns, first those of columns, then those of fields.
-	at []int
+	at    []int
+	codec compress.Codec // of all parts
 }
 
 func newSchema(fields []siterules.FieldInfo) *schema {
@@ -99,7 +101,7 @@ func newSchema(fields []siterules.FieldInfo) *schema {
 	if len(own) > 0 { // a group without columns is not a valid one
 		group["fields"] = own
 	}
-	s := &schema{parquet: parquet.NewSchema("page", group), fields: fields}
+	s := &schema{parquet: parquet.NewSchema("page", group), fields: fields, codec: export.NewParquetCodec()}
 	for _, c := range columns {
 		leaf, _ := s.parquet.Lookup(c.name)
 		s.at = append(s.at, leaf.ColumnIndex)
@@ -154,7 +156,7 @@ func fieldValue(t crawl.FieldType, v string) parquet.Value {
 func (s *schema) encode(b *feed.Batch) ([]byte, error) {
 	var out bytes.Buffer
 	options := []parquet.WriterOption{ // as in package export
-		s.parquet, parquet.Compression(export.ParquetCodec), parquet.DataPageVersion(1), parquet.DefaultEncodingFor(parquet.ByteArray, &parquet.Plain),
+		s.parquet, parquet.Compression(s.codec), parquet.DataPageVersion(1), parquet.DefaultEncodingFor(parquet.ByteArray, &parquet.Plain),
 	}
 	for _, name := range long {
 		options = append(options, parquet.SkipPageBounds(name), parquet.SkipPageStatistics(name))
