@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,6 +60,27 @@ func TestListsOfPackages(t *testing.T) {
 					t.Errorf("../.ci/%s: %q", file, line)
 				}
 			}
+		}
+	}
+}
+
+// ../.ci/races hides reports of races in versions of libraries. Another version may not have them.
+func TestRacesAreOfTheVersionsInUse(t *testing.T) {
+	list, err := os.ReadFile("../.ci/races")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod, err := os.ReadFile("../go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile(`(?m)^# (github\.com/\S+ v[0-9.]+): `).FindAllSubmatch(list, -1)
+	if len(named) == 0 || len(named) != strings.Count(string(list), "\nrace:") {
+		t.Errorf("../.ci/races names %d versions and does not have as many lines", len(named))
+	}
+	for _, m := range named {
+		if !strings.Contains(string(mod), "\t"+string(m[1])+"\n") {
+			t.Errorf("../.ci/races is about %s, which ../go.mod does not require: run the tests without its line", m[1])
 		}
 	}
 }

@@ -23,7 +23,7 @@ func TestDemoPasswordsAreThoseOfTheFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	var there []string
-	for _, m := range regexp.MustCompile(`_PASSWORD:-([^}]*)}`).FindAllSubmatch(body, -1) {
+	for _, m := range regexp.MustCompile(`_PASSWORD:-([^}]+)}`).FindAllSubmatch(body, -1) {
 		there = append(there, string(m[1]))
 	}
 	slices.Sort(there)

@@ -22,7 +22,7 @@ import (
 // cannot have the server publish what it stores there on a subject that is closed to it.
 func TestFetchersRights(t *testing.T) {
 	const password = "p0123456789"
-	for _, role := range []string{"FETCHER", "FRONTIER", "INDEXER", "OPERATOR", "ROUTE"} {
+	for _, role := range []string{"FETCHER", "FRONTIER", "INDEXER", "FEEDER", "OPERATOR", "ROUTE"} {
 		t.Setenv(role+"_PASSWORD", password)
 	}
 	text, err := os.ReadFile("../../../deploy/nats.cluster.conf")
