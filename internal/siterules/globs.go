@@ -47,7 +47,7 @@ func (r *reader) pattern(text string, n *yaml.Node, what string) *pattern {
 	case strings.Contains(text, "://"):
 		r.at(n, "%s %q is compared with paths, which begin with a slash; use for example /docs/**", what, text)
 		return nil
-	case text[0] != '/' && !strings.HasPrefix(text, "**"):
+	case !strings.HasPrefix(text, "/") && !strings.HasPrefix(text, "**"):
 		r.at(n, "%s %q must begin with a slash, or with ** for any folder; use for example /%s", what, text, text)
 		return nil
 	case strings.Contains(text, "***"):

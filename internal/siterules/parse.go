@@ -1,6 +1,7 @@
 package siterules
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -267,11 +268,15 @@ func (p *parser) together() {
 		if len(e.fields) == 0 {
 			continue
 		}
-		u, err := canon.Parse(fmt.Sprintf("%s://%s:%d%s/", either(e.scheme, "https"), e.host.Name(), max(e.port, 443), e.path))
+		u, err := canon.Parse(fmt.Sprintf("%s://%s:%d%s/", either(e.scheme, "https"), e.host.Name(), cmp.Or(e.port, 443), e.path))
 		if err != nil {
 			continue
 		}
-		if n := len(r.merged(r.chain(u)).fields); n > MaxFields {
+		chain := r.chain(u)
+		if len(chain) == 0 {
+			continue // no URL has a host that is written in this way
+		}
+		if n := len(r.merged(chain).fields); n > MaxFields {
 			p.add(e.line, 1, "%q has %d fields together with those of the entries above it; at most %d are allowed", e.text, n, MaxFields)
 		}
 	}

@@ -123,3 +123,16 @@ func TestManyEntries(t *testing.T) {
 		t.Errorf("one more entry: %.200v", err)
 	}
 }
+
+// Ports below that of https are ports, too.
+func TestPortsOfEntries(t *testing.T) {
+	for _, port := range []string{"1", "80", "443", "8080"} {
+		r := mustParse(t, "sites:\n  docs.example.org:"+port+":\n    fields: {a: {const: x}}\n")
+		if s := r.For(mustURL(t, "http://docs.example.org:"+port+"/")); s == nil || !s.ReadsPages() {
+			t.Errorf("port %s: no rules", port)
+		}
+		if s := r.For(mustURL(t, "http://docs.example.org:81/")); s.ReadsPages() {
+			t.Errorf("port %s: rules for port 81", port)
+		}
+	}
+}
