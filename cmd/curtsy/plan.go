@@ -89,7 +89,13 @@ func (a *commands) plan(ctx context.Context, cfg *config.Foresee, spec crawl.Spe
 		Fetcher: send, Open: a.OpenEngine,
 	}
 	line := term.NewStatusLine(a.Stderr)
+	waits := false // and the user knows
 	o.Progress = func(st crawl.Status) {
+		if st.OpensAt != nil && !waits {
+			line.Clear()
+			fmt.Fprintf(a.Stderr, "a plan sends requests, too: it waits for the hours of the crawl, next %s; for a plan now: --hours 00:00-24:00\n", term.Clock(*st.OpensAt, time.Now()))
+			waits = true
+		}
 		line.Show(func() string {
 			return fmt.Sprintf("reading robots.txt, sitemaps and data.txt: %s of %s", term.Count(st.Discovered, "URL"), term.Count(st.Hosts, "host"))
 		})

@@ -53,6 +53,10 @@ func (p *applying) print(res *applied) error {
 		return p.app.PrintJSON(res)
 	}
 	w := p.app.Stdout
+	if !res.Changed && res.Pages == 0 {
+		_, err := fmt.Fprintf(w, "the crawl has these rules already: its pages were read by them when they were stored; to see the fields: curtsy pages --fields%s\n", p.app.About)
+		return err
+	}
 	if !res.Changed {
 		fmt.Fprintln(w, "the crawl has these rules already; this is what they have done:")
 	}
