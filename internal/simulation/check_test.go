@@ -183,6 +183,28 @@ func (w *world) checkStopped() {
 	w.checkLog()
 	w.checkRecords()
 	visits := map[string][]crawl.VisitID{} // of the copies
+	w.eachPage(func(p *pages.Page) {
+		w.checkRuled(p)
+		if p.Deleted == "" && p.Directives&crawl.NoIndex == 0 {
+			visits[string(p.URL)] = append(visits[string(p.URL)], p.Visit)
+		}
+	})
+	for u, least := range w.visits {
+		// It may be newer, if it comes from a fetcher that was killed before it published the
+		// outcome, while an older outcome was still in transit.
+		switch got := visits[u]; {
+		case len(got) != 1:
+			w.fail("stored-once", "%s is stored %d times", u, len(got))
+		case got[0].Compare(visitOf(least)) < 0:
+			w.fail("newest", "the copy of %s is of visit %v, the outcome that counts of %s", u, got[0], least)
+		}
+	}
+}
+
+// eachPage calls f for the pages in the stores that the indexers have left. A store that the home
+// record of its shard does not name does not count: its indexer removes it at its next check
+// (package homes).
+func (w *world) eachPage(f func(p *pages.Page)) {
 	for _, s := range w.all {
 		if s.role != "indexer" {
 			continue
@@ -197,34 +219,12 @@ func (w *world) checkStopped() {
 				w.fail("files", "%s: %v", file, err)
 				continue
 			}
-			// A store that the home record of the shard does not name does not count: its indexer
-			// removes it at its next check (package homes).
-			if !w.counts(file, store) {
-				if err := store.Close(); err != nil {
-					w.fail("files", "%s: %v", file, err)
-				}
-				continue
+			if w.counts(file, store) {
+				err = store.Each(func(p pages.Page) error { f(&p); return nil })
 			}
-			err = store.Each(func(p pages.Page) error {
-				w.checkRuled(&p)
-				if p.Deleted == "" && p.Directives&crawl.NoIndex == 0 {
-					visits[string(p.URL)] = append(visits[string(p.URL)], p.Visit)
-				}
-				return nil
-			})
 			if err := errors.Join(err, store.Close()); err != nil {
 				w.fail("files", "%s: %v", file, err)
 			}
-		}
-	}
-	for u, least := range w.visits {
-		// It may be newer, if it comes from a fetcher that was killed before it published the
-		// outcome, while an older outcome was still in transit.
-		switch got := visits[u]; {
-		case len(got) != 1:
-			w.fail("stored-once", "%s is stored %d times", u, len(got))
-		case got[0].Compare(visitOf(least)) < 0:
-			w.fail("newest", "the copy of %s is of visit %v, the outcome that counts of %s", u, got[0], least)
 		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"time"
@@ -141,33 +140,11 @@ func (f *feeds) checkStores(shown map[string]string) {
 	w := f.w
 	forgotten := crawl.NewForgotten(w.spec.Forgotten)
 	stored := map[string]string{}
-	for _, s := range w.all {
-		if s.role != "indexer" {
-			continue
+	w.eachPage(func(p *pages.Page) {
+		if p.Deleted == "" && p.AliasOf == "" && !p.Expired(time.Now()) && !forgotten.Has(p.URL) {
+			stored[string(p.URL)] = hex.EncodeToString(p.SHA256[:])
 		}
-		files, err := filepath.Glob(filepath.Join(s.dir, "pages-*.db"))
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		for _, file := range files {
-			store, err := pages.OpenReadOnly(file)
-			if err != nil {
-				w.fail("files", "%s: %v", file, err)
-				continue
-			}
-			if w.counts(file, store) {
-				err = store.Each(func(p pages.Page) error {
-					if p.Deleted == "" && p.AliasOf == "" && !p.Expired(time.Now()) && !forgotten.Has(p.URL) {
-						stored[string(p.URL)] = hex.EncodeToString(p.SHA256[:])
-					}
-					return nil
-				})
-			}
-			if err := errors.Join(err, store.Close()); err != nil {
-				w.fail("files", "%s: %v", file, err)
-			}
-		}
-	}
+	})
 	if !maps.Equal(stored, shown) {
 		w.fail("feed", "the page stores have %d pages:\n%v\nand the export showed %d:\n%v", len(stored), stored, len(shown), shown)
 	}
