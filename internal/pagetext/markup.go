@@ -23,9 +23,13 @@ const (
 	maxMarkupRefs   = 1000     // elements that itemref names
 )
 
-// mayMark reports whether a page may describe datasets in attributes. It searches for an attribute
-// that few pages have, and then for the word in its value.
+// mayMark reports whether a page may describe datasets in attributes. It searches for the word
+// first: few pages have it, and its first letter is rare, so that a page costs 2 µs. The names of
+// the attributes begin with letters that every page has often, and cost twenty times as much (m).
 func mayMark(body []byte) bool {
+	if !bytes.Contains(body, []byte("Dataset")) {
+		return false
+	}
 	for _, name := range []string{"itemtype", "itemType", "typeof="} {
 		if i := bytes.Index(body, []byte(name)); i >= 0 && bytes.Contains(body[i:], []byte("Dataset")) {
 			return true
