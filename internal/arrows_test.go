@@ -74,6 +74,7 @@ var lower = map[string][]string{
 	"testaid":            {},
 	"simnet":             {},
 	"simnet/broker":      {"pkg/queue", "pkg/queue/embedded"},
+	"indexer/intake":     {"internal/backoff", "internal/disk"},
 	"indexer/assignment": {"internal/backoff", "internal/boltfile", "internal/crawl", "internal/pages", "internal/search", "pkg/canon",
 		"pkg/queue"},
 	"identity":        {"pkg/botauth"},
@@ -130,7 +131,8 @@ var rooms = map[string][]string{
 	"internal/frontier/judge":     {},
 	"internal/frontier/times":     {},
 
-	"internal/indexer":            {"internal/indexer/assignment"},
+	"internal/indexer":            {"internal/indexer/assignment", "internal/indexer/intake"},
+	"internal/indexer/intake":     {},
 	"internal/indexer/assignment": {},
 }
 

@@ -114,6 +114,9 @@ func (e *Engine) makeServices(ctx context.Context) (err error) {
 		f := o.Fetcher
 		f.Name, f.Log, f.Registerer, f.RequestLog = instance, o.Log, o.Registry, filepath.Join(o.Dir, "requests.journal")
 		f.Tracer, f.Alone = o.Tracer, e.srv != nil
+		if e.srv != nil && e.indexer != nil {
+			f.SendPages = e.indexer.TakePages // otherwise they would go through the server's files
+		}
 		if e.fetcher, err = fetcher.New(e.q, e.spec, f); err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package fetcher
 
 import (
+	"context"
 	"crypto/tls"
 	"log/slog"
 	"net"
@@ -82,6 +83,11 @@ type Options struct {
 	PDFToText string
 
 	DiscardPages bool // pages are fetched, read for links and counted, but handed to nobody
+
+	// SendPages hands pages to the indexer of a shard and returns once a kill of the process does
+	// not lose them. It may be called concurrently, and must not keep pages. It is for an indexer
+	// in this process; nil means that they are sent through NATS.
+	SendPages func(ctx context.Context, shard int, pages []byte) error
 
 	// Dial opens the connections to sites and proxies, as net.Dialer's DialContext does; nil means
 	// the system's. The guard decides before which addresses may be dialled.

@@ -105,16 +105,23 @@ func (f *Fetcher) fault(point string) error {
 	return f.opt.Fault(point)
 }
 
-// sendPages hands pages to a shard's indexer and returns when they are stored.
+// sendPages hands pages to a shard's indexer and returns when they are safe: in a stream of NATS,
+// or in a file of an indexer in this process.
 func (f *Fetcher) sendPages(ctx context.Context, shard int, msg []byte) error {
-	w, err := f.out.work(ctx)
-	if err == nil {
-		err = f.fault("send pages")
+	send := f.opt.SendPages
+	if send == nil {
+		w, err := f.out.work(ctx)
+		if err != nil {
+			return err
+		}
+		send = func(ctx context.Context, shard int, msg []byte) error {
+			return w.Send(ctx, f.names.PagesSubject(shard), msg)
+		}
 	}
-	if err == nil {
-		err = w.Send(ctx, f.names.PagesSubject(shard), msg)
+	if err := f.fault("send pages"); err != nil {
+		return err
 	}
-	if err != nil {
+	if err := send(ctx, shard, msg); err != nil {
 		return err
 	}
 	return f.fault("sent pages")

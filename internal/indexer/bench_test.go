@@ -36,7 +36,7 @@ func BenchmarkHandle(b *testing.B) {
 	}
 	defer store.Close()
 	met, _ := newMetrics(nil, nil)
-	s := &shard{part: part{id: 0, store: store}, log: testLog(), reader: pageReader{log: testLog()}, put: store.Put,
+	s := &shard{part: part{id: 0, store: store}, log: testLog(), handling: make(chan struct{}, 1), reader: pageReader{log: testLog()}, put: store.Put,
 		x: &Indexer{spec: crawl.Spec{Shards: 1}, o: Options{Pace: 1}, metrics: met}}
 	s.ruling = newRuling(s)
 	const perMessage, perBatch = 16, 4

@@ -60,6 +60,8 @@ func (s *shard) handleAndAcknowledge(ctx context.Context, batch []queue.Message)
 // handle stores the pages of a batch of messages. Bodies are not copied: they stay in the messages
 // until they are in the file.
 func (s *shard) handle(ctx context.Context, batch []queue.Message) error {
+	s.handling <- struct{}{}
+	defer func() { <-s.handling }()
 	var all []pages.Page
 	var words, data, parts []crawl.Page
 	var failed error
@@ -161,6 +163,17 @@ func (s *shard) keep(ctx context.Context, batch []pages.Page) error {
 	})
 }
 
+// traceKept traces the pages that were stored since began: a span for each visit that brought some.
+func (x *Indexer) traceKept(shard int, batch []pages.Page, began time.Time, tell func(v *tracing.Visit, pages int, began, ended time.Time)) {
+	ended, count := time.Now(), make(map[crawl.VisitID]int)
+	for i := range batch {
+		count[batch[i].Visit]++
+	}
+	for id, n := range count {
+		tell(x.traces.Visit(shard, id), n, began, ended)
+	}
+}
+
 // persist calls do, which writes to the store, again and again until ctx ends while the store
 // itself fails. A full or broken disk therefore costs a page none of its deliveries. An error while
 // the store can be written is an error of the data.
@@ -195,6 +208,8 @@ func (s *shard) giveUp(ctx context.Context, m queue.Message, cause error) error 
 	if err != nil {
 		return nil // nobody can read it
 	}
+	s.handling <- struct{}{}
+	defer func() { <-s.handling }()
 	var ev crawl.Event
 	now := time.Now()
 	for _, p := range decoded {

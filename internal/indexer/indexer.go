@@ -53,6 +53,9 @@ type Options struct {
 	// ArchiveFile is the largest size of a file of the archive, in bytes, if the crawl has one. 0
 	// means 1 GiB.
 	ArchiveFile int64
+	// IntakeFile is about the size in bytes of a file of pages that were taken over and are not
+	// stored yet. 0 means 8 MiB, which is also the maximum.
+	IntakeFile int64
 	// Pace is the shortest time between the beginnings of two commits of a shard, so that
 	// everything that arrives meanwhile shares one fsync. 0 means 125 ms.
 	Pace time.Duration
@@ -99,6 +102,7 @@ type Indexer struct {
 	mu      sync.Mutex // guards what follows
 	spec    crawl.Spec
 	shards  map[int]*shard // owned now
+	opened  chan struct{}  // closed when a shard is added; nil: nobody waits for that
 	changed chan struct{}  // closed and replaced when spec changes
 	full    error          // why nothing is stored; it is about the disk
 	filled  chan struct{}  // closed and replaced when full changes
@@ -302,6 +306,10 @@ func (x *Indexer) addShard(s *shard) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.shards[s.id] = s
+	if x.opened != nil {
+		close(x.opened)
+		x.opened = nil
+	}
 }
 
 // letGo releases a shard. A handler that does not find the shard any more leaves it out of its
@@ -356,6 +364,9 @@ func (x *Indexer) Status() crawl.IndexerStatus {
 		n, err := x.work.Pending(ctx, x.names.PagesSubject(s.id))
 		if err != nil {
 			n = 1
+		}
+		if s.intake != nil {
+			n += s.intake.Pending()
 		}
 		building := s.search.building(&st)
 		if s.links.pending.Load() || s.ruling.pending.Load() || s.refilling.Load() || s.forgetting.Load() || building {

@@ -47,6 +47,8 @@ type world struct {
 	work *queue.Work
 	logs []*queue.Log
 	spec crawl.Spec
+	// taker takes pages over in this process; nil: they go through NATS.
+	taker *Indexer
 }
 
 func testLog() *slog.Logger {
@@ -152,7 +154,11 @@ func (w *world) hand(all ...crawl.Page) {
 		by[i] = append(by[i], p)
 	}
 	for i, ps := range by {
-		if err := w.work.Send(w.t.Context(), crawl.Names("test").PagesSubject(i), crawl.AppendPages(nil, ps)); err != nil {
+		send := func(msg []byte) error { return w.work.Send(w.t.Context(), crawl.Names("test").PagesSubject(i), msg) }
+		if w.taker != nil {
+			send = func(msg []byte) error { return w.taker.TakePages(w.t.Context(), i, msg) }
+		}
+		if err := send(crawl.AppendPages(nil, ps)); err != nil {
 			w.t.Fatal(err)
 		}
 	}

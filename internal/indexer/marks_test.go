@@ -190,7 +190,7 @@ func TestOneDropIsNotAll(t *testing.T) {
 	defer store.Close()
 	met, _ := newMetrics(nil, nil)
 	passing := errors.New("for a while")
-	s := &shard{part: part{id: 0, store: store}, log: testLog(), reader: pageReader{log: testLog()},
+	s := &shard{part: part{id: 0, store: store}, log: testLog(), handling: make(chan struct{}, 1), reader: pageReader{log: testLog()},
 		x: &Indexer{spec: crawl.Spec{Shards: 1}, o: Options{Pace: 1}, metrics: met}}
 	s.ruling = newRuling(s)
 	s.put = func([]pages.Page) (pages.Result, error) { return pages.Result{}, passing }

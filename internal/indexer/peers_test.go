@@ -173,6 +173,13 @@ func (w *world) idle() {
 				return false
 			}
 		}
+		if w.taker != nil {
+			for _, s := range w.taker.ownShards() {
+				if s.intake.Pending() > 0 {
+					return false
+				}
+			}
+		}
 		return true
 	})
 }

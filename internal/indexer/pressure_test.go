@@ -65,15 +65,28 @@ func TestFullShardStopsNobodyElse(t *testing.T) {
 	})
 }
 
+// bothCarriers runs a test with pages that travel through NATS, and with pages that are taken over
+// in the same process.
+func bothCarriers(t *testing.T, test func(t *testing.T, taken bool)) {
+	for name, taken := range map[string]bool{"NATS": false, "taken over": true} {
+		t.Run(name, func(t *testing.T) {
+			simnet.Test(t, func(t *testing.T) { test(t, taken) })
+		})
+	}
+}
+
 // A page that cannot be stored is given up at its fifth delivery and reported. The other pages of
 // its message and the other messages of its batch are stored.
 func TestPageThatCannotBeStored(t *testing.T) {
-	simnet.Test(t, func(t *testing.T) {
+	bothCarriers(t, func(t *testing.T, taken bool) {
 		w := newWorld(t, 1)
 		bad := "https://a.example/bad"
 		x := w.peer("one", "", Options{Embedded: true}, nil, func(x *Indexer) { x.retry = 20 * time.Millisecond })
 		eventually(t, "held", func() bool { return len(x.ids()) == 1 })
 		s := x.ownShards()[0]
+		if taken {
+			w.taker = x.Indexer
+		}
 		s.put = func(batch []pages.Page) (pages.Result, error) {
 			for _, p := range batch {
 				if string(p.URL) == bad {
@@ -101,11 +114,14 @@ func TestPageThatCannotBeStored(t *testing.T) {
 
 // A full disk costs no page, however long it lasts.
 func TestDiskFullForLong(t *testing.T) {
-	simnet.Test(t, func(t *testing.T) {
+	bothCarriers(t, func(t *testing.T, taken bool) {
 		w := newWorld(t, 1)
 		x := w.peer("one", "", Options{Embedded: true}, nil, func(x *Indexer) { x.retry = 20 * time.Millisecond })
 		eventually(t, "held", func() bool { return len(x.ids()) == 1 })
 		s := x.ownShards()[0]
+		if taken {
+			w.taker = x.Indexer
+		}
 		var full atomic.Bool
 		var tries atomic.Int32
 		full.Store(true)

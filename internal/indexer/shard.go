@@ -14,6 +14,7 @@ import (
 	"github.com/curtsy/curtsy/internal/archive"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/indexer/assignment"
+	"github.com/curtsy/curtsy/internal/indexer/intake"
 	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/internal/search"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -32,8 +33,11 @@ type shard struct {
 	x          *Indexer
 	assignment *assignment.Shard
 	log        *slog.Logger
-	reader     pageReader                               // used by the consumer only
+	handling   chan struct{} // has a token while messages are stored; guards reader and began
+	reader     pageReader
 	began      time.Time                                // when the last commit began
+	intake     *intake.Intake                           // nil: pages come through NATS only
+	retries    sync.WaitGroup                           // messages of intake that are tried again
 	put        func([]pages.Page) (pages.Result, error) // archive.Put; tests replace it
 	archive    *archive.Shard
 	search     *searchFollower
@@ -99,12 +103,13 @@ func (x *Indexer) serve(parent context.Context, home *assignment.Shard, store *p
 	ctx, stop := context.WithCancel(parent)
 	defer stop()
 	s := &shard{part: part{home.ID(), store, new(atomic.Pointer[search.Index]), new(atomic.Bool), x.marks, x.hides, contentBy(x.rules.Load)}, x: x, assignment: home, log: home.Log(),
-		stop: stop, fenced: make(chan struct{})}
+		stop: stop, fenced: make(chan struct{}), handling: make(chan struct{}, 1)}
 	s.reader = pageReader{log: s.log, marks: s.marks}
 	s.search = &searchFollower{part: s.part, x: x, log: s.log}
 	s.links = &relinker{x: x, store: store, log: s.log}
 	s.ruling = newRuling(s)
-	if err := s.openArchive(); err != nil {
+	err := s.openArchive()
+	if err != nil {
 		return err
 	}
 	s.put = s.archive.Put
@@ -116,6 +121,11 @@ func (x *Indexer) serve(parent context.Context, home *assignment.Shard, store *p
 		if err := s.search.open(); err != nil {
 			// follow tries again.
 			s.log.Error("search is off until the index file can be opened", "err", err)
+		}
+	}
+	if x.o.Embedded {
+		if s.intake, err = intake.Open(x.o.Dir, s.id, x.o.IntakeFile, s.log); err != nil {
+			return errors.Join(err, s.closeArchive(), s.search.close())
 		}
 	}
 	x.addShard(s)
@@ -134,10 +144,13 @@ func (x *Indexer) serve(parent context.Context, home *assignment.Shard, store *p
 		g.Go(func() error { return s.search.follow(gctx) })
 		g.Go(func() error { return s.search.keepReindexed(gctx) })
 	}
-	if !x.o.Embedded {
+	if s.intake != nil {
+		g.Go(func() error { return s.consumeIntake(gctx) })
+		g.Go(func() error { return s.keepSynced(gctx) })
+	} else {
 		g.Go(func() error { return s.leave(gctx) })
 	}
-	err := errors.Join(g.Wait(), s.closeArchive())
+	err = errors.Join(g.Wait(), s.closeIntake(), s.closeArchive())
 	if s.move != nil {
 		defer s.move.Done()
 	}

@@ -167,7 +167,7 @@ func TestBrokenStoreBlamesNoPage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &shard{part: part{store: store}, log: testLog()}
+		s := &shard{part: part{store: store}, log: testLog(), handling: make(chan struct{}, 1)}
 		broken := errors.New("input/output error")
 		if err := s.persist(t.Context(), func() error { return broken }); !errors.Is(err, broken) {
 			t.Errorf("with a store that can be written: %v", err)

@@ -206,7 +206,7 @@ func (w *world) checkStopped() {
 // (package homes).
 func (w *world) eachPage(f func(p *pages.Page)) {
 	for _, s := range w.all {
-		if s.role != "indexer" {
+		if !s.has("indexer") {
 			continue
 		}
 		files, err := filepath.Glob(filepath.Join(s.dir, "pages-*.db"))
@@ -260,7 +260,7 @@ func (w *world) checkRecords() {
 	}
 	parts := map[int]*part{}
 	for _, s := range w.all {
-		if s.role != "frontier" {
+		if !s.has("frontier") {
 			continue
 		}
 		files, err := frontier.OpenDir(s.dir)
@@ -331,7 +331,7 @@ func (w *world) checkLog() {
 	}
 	lines := map[string]bool{}
 	for _, s := range w.all {
-		if s.role != "frontier" {
+		if !s.has("frontier") {
 			continue
 		}
 		var b []byte

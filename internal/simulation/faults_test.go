@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -57,10 +58,10 @@ type outage struct {
 
 // off records that a fetcher is cut off, or killed, from now on.
 func (f *faults) off(l *life) {
-	if l.s.role == "indexer" {
+	if l.s.has("indexer") {
 		f.indexersAway()
 	}
-	if l.s.role != "fetcher" {
+	if !l.s.has("fetcher") {
 		return
 	}
 	f.mu.Lock()
@@ -146,12 +147,19 @@ type event struct {
 	do func()
 }
 
+// has reports whether a service does what a role does.
+func (s *service) has(role string) bool {
+	return s.role == role || s.role == "crawl" && role != "feeder"
+}
+
 // pointsOf are the points at which a service can be ended, by role.
 var pointsOf = map[string][]string{
 	"frontier": {"commit frontier-", "committed frontier-", "send", "sent"},
 	"fetcher":  {"append", "appended", "send pages", "sent pages"},
 	"indexer":  {"commit pages-", "committed pages-", "acknowledge", "commit search-", "committed search-"},
-	"feeder":   {"read", "write", "take", "dead", "ack", "sweep"},
+	"crawl": {"commit frontier-", "committed frontier-", "append", "appended", "send pages", "sent pages",
+		"commit pages-", "committed pages-", "acknowledge", "commit search-", "committed search-"},
+	"feeder": {"read", "write", "take", "dead", "ack", "sweep"},
 }
 
 // plan makes a plan of faults.
@@ -160,7 +168,11 @@ func (w *world) plan() {
 	f := w.faults
 	for range 1 + r.IntN(14) {
 		at := time.Duration(r.Int64N(int64(60 * time.Second)))
-		switch k := r.IntN(20); k {
+		k := r.IntN(20)
+		if w.one {
+			k = oneProcess[k]
+		}
+		switch k {
 		case 0, 1, 2, 15, 16, 17: // a kill at a point
 			s := w.all[r.IntN(len(w.all))]
 			all := pointsOf[s.role]
@@ -172,7 +184,7 @@ func (w *world) plan() {
 			s := w.all[r.IntN(len(w.all))]
 			all := pointsOf[s.role]
 			p := &pointFault{role: s.role, service: s.n, point: all[r.IntN(len(all))], n: times(r), what: "error"}
-			if s.role == "fetcher" || s.role == "indexer" && strings.HasPrefix(p.point, "committed") {
+			if slices.Contains(pointsOf["fetcher"], p.point) || s.has("indexer") && strings.HasPrefix(p.point, "committed") {
 				// A fetcher drops the visit, as when it is killed. A commit that was carried out
 				// does not fail.
 				continue

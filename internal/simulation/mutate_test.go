@@ -109,12 +109,19 @@ var mutations = []mutation{
 		"return generation<<32 + int64(seq)",
 		"return int64(seq)",
 		"feed-order"},
+	{"pages that were taken over are settled before they are stored", "internal/indexer/taking.go",
+		"	err := s.handleAndAcknowledge(ctx, messages)\n	if err == nil {\n",
+		"	for _, m := range batch {\n		s.intake.Settle(m)\n	}\n	err := s.handleAndAcknowledge(ctx, messages)\n	if err == nil && false {\n",
+		"one-process stored-both search"},
 }
 
 // test is the test that finds a mutation.
 func (m mutation) test() string {
 	if strings.HasPrefix(m.promise, "feed") {
 		return "TestFeedSimulation"
+	}
+	if strings.HasPrefix(m.promise, "one-process") {
+		return "TestOneProcess"
 	}
 	return "TestSimulation"
 }

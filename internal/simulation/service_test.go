@@ -132,6 +132,8 @@ func (l *life) make() (run func(context.Context) error, err error) {
 		}
 		l.setSpec = f.SetSpec
 		return f.Run, nil
+	case "crawl":
+		return l.makeCrawl(log)
 	case "feeder":
 		return l.makeFeeder(log)
 	case "fetcher":

@@ -55,6 +55,7 @@ type world struct {
 	final      crawl.Status
 	bound      int64
 	checkpoint int64
+	one        bool         // everything is in one process, as in `curtsy crawl`
 	alone      bool         // fetchers know of no other crawl: only leases keep them apart
 	copies     atomic.Int64 // of messages that are still to be sent
 	faults     *faults
@@ -181,6 +182,10 @@ func (w *world) start() {
 	}
 	w.checkpoint, w.alone = 1<<(10+w.r.IntN(8)), w.r.IntN(2) == 0
 	w.note("%d shards, delay %v, a checkpoint each %d bytes, fetchers alone: %v", w.spec.Shards, w.spec.Delay, w.checkpoint, w.alone)
+	if w.one {
+		w.add(newService(w, "crawl", 0))
+		return
+	}
 	for i := range 2 + w.r.IntN(2) {
 		w.add(newService(w, "frontier", i))
 	}
