@@ -80,14 +80,11 @@ type outlinks struct {
 	// seen has the links of the visit, with the least depth and the fewest redirects at which they
 	// were offered. A link that is found again nearer to the seeds is offered again, because it may
 	// now be within the depth limit.
-	seen   map[canon.URL]position
-	known  int // bytes of seen, about
+	seen   seenLinks
 	shards []shardLinks
 	used   []int // shards with links
 	bytes  int   // of all shards
 }
-
-type position struct{ depth, redirects int32 }
 
 type shardLinks struct {
 	links  []crawl.Links
@@ -98,14 +95,11 @@ type shardLinks struct {
 // linkOverhead is the most that a link or a group of links takes in a message besides its text.
 const linkOverhead = 8
 
-// seenOverhead is the memory that a remembered link takes besides its text.
-const seenOverhead = 48
-
-// Bounds on what one visit remembers, after each page. A visit that forgets what it saw offers some
-// links again, and does no other harm. For the links of one page that has more of them, memory was
-// reserved (package page); they are published before it is returned.
+// Bounds on what one visit gathers, after each page. For the links of one page that has more of
+// them, memory was reserved (package page); they are published before it is returned. What a visit
+// remembers has its own bound (maxSeen). A visit that forgets what it saw offers some links again,
+// and does no other harm.
 const (
-	maxKnown = wire.KeepBuffer // bytes
 	maxLinks = wire.KeepBuffer // bytes of links that wait for a report, of all shards together
 	// LinksMessage is about the size of the largest message with nothing but links. While it is
 	// published, it is in memory several times, also in the broker and in the frontier.
@@ -117,11 +111,7 @@ const (
 )
 
 func (o *outlinks) reset(shards int) {
-	if o.seen == nil {
-		o.seen = make(map[canon.URL]position)
-	}
-	clear(o.seen)
-	o.known = 0
+	o.seen.reset()
 	if len(o.shards) != shards {
 		o.shards = make([]shardLinks, shards)
 		o.used = nil
@@ -155,21 +145,20 @@ func (o *outlinks) drop(shard int) {
 // checks o.bytes as well.
 func (o *outlinks) add(in *scope.Scope, from canon.URL, depth, redirects int, links []canon.URL) (full int) {
 	full = -1
+	at := position{int32(depth), int32(redirects)}
 	for _, u := range links {
-		p, ok := o.seen[u]
-		if ok && p.depth <= int32(depth) && p.redirects <= int32(redirects) {
-			continue
-		}
-		if !ok && !in.Decide(u).In {
-			continue // not remembered, because deciding again is as cheap
-		}
-		if !ok {
-			if o.known += len(u) + seenOverhead; o.known > maxKnown {
-				clear(o.seen)
-				o.known = len(u) + seenOverhead
+		hash := hashOf(u)
+		switch before := o.seen.find(hash); {
+		case before == nil:
+			if !in.Decide(u).In {
+				continue // not remembered, because deciding again is as cheap
 			}
+			o.seen.put(hash, at)
+		case before.depth <= at.depth && before.redirects <= at.redirects:
+			continue
+		default:
+			*before = at
 		}
-		o.seen[u] = position{int32(depth), int32(redirects)}
 		n := crawl.ShardOf(u.Host(), len(o.shards))
 		s := &o.shards[n]
 		if !s.listed {

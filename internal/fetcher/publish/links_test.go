@@ -11,7 +11,7 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// A visit remembers links within bounds, however long they are; what it forgets is offered again.
+// A visit remembers so many links; what it forgets is offered again.
 func TestRememberedLinksAreBounded(t *testing.T) {
 	in, err := scope.New(scope.Spec{Kind: "any"})
 	if err != nil {
@@ -19,25 +19,81 @@ func TestRememberedLinksAreBounded(t *testing.T) {
 	}
 	var o outlinks
 	o.reset(1)
-	long := strings.Repeat("l", 2000)
-	for page := range 10 {
+	offered := func(from, to int) (n int) {
+		t.Helper()
 		var links []canon.URL
-		for i := range 5000 {
-			links = append(links, canon.URL(fmt.Sprintf("http://h.test/%s/%d/%d", long, page, i)))
+		for i := from; i < to; i++ {
+			links = append(links, canon.URL(fmt.Sprintf("http://h.test/%d", i)))
 		}
 		o.add(in, "http://h.test/", 1, 0, links)
+		for _, l := range o.shards[0].links {
+			n += len(l.URLs)
+		}
 		o.drop(0)
-		size := 0
-		for u := range o.seen {
-			size += len(u)
+		if len(o.seen.slots) > mostSlots {
+			t.Fatalf("%d slots", len(o.seen.slots))
 		}
-		if size > maxKnown || size == 0 {
-			t.Fatalf("page %d: %d links of %d bytes remembered", page, len(o.seen), size)
-		}
+		return n
+	}
+	if n := offered(0, maxSeen); n != maxSeen {
+		t.Errorf("%d of %d links were offered", n, maxSeen)
+	}
+	if n := offered(0, maxSeen); n != 0 {
+		t.Errorf("%d of %d links were offered again", n, maxSeen)
+	}
+	if n := offered(maxSeen, maxSeen+1); n != 1 || o.seen.n != 1 {
+		t.Errorf("%d links were offered, and %d are remembered, want 1 after one too many", n, o.seen.n)
+	}
+	if n := offered(0, maxSeen+1); n != maxSeen+1 {
+		t.Errorf("%d of %d links were offered after they were forgotten", n, maxSeen+1)
 	}
 	o.reset(1)
-	if o.known != 0 || len(o.seen) != 0 {
-		t.Errorf("%d bytes of links remembered in the next visit", o.known)
+	if n := offered(0, 10); n != 10 {
+		t.Errorf("%d of 10 links were offered in the next visit", n)
+	}
+}
+
+// seenLinks remembers what a map would, with the position that was set last.
+func TestSeenLinksEqualAMap(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var s seenLinks
+	m := map[canon.URL]position{}
+	for range 20_000 {
+		u, at := canon.URL(fmt.Sprint("http://h.test/", r.IntN(maxSeen))), position{r.Int32N(4), r.Int32N(4)}
+		hash := hashOf(u)
+		before, ok := m[u]
+		switch got := s.find(hash); {
+		case (got != nil) != ok || ok && *got != before:
+			t.Fatalf("%s is remembered as %v, want %v, %v", u, got, before, ok)
+		case ok:
+			*got = at
+		default:
+			s.put(hash, at)
+		}
+		m[u] = at
+	}
+	if s.n != len(m) {
+		t.Errorf("%d links are remembered, want %d", s.n, len(m))
+	}
+}
+
+// A link is offered again only nearer to the seeds, or behind fewer redirects.
+func TestNearerLinksAreOfferedAgain(t *testing.T) {
+	in, err := scope.New(scope.Spec{Kind: "any"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var o outlinks
+	o.reset(1)
+	for i, c := range []struct {
+		depth, redirects int
+		offered          bool
+	}{{3, 1, true}, {3, 1, false}, {4, 0, true}, {3, 1, true}, {2, 1, true}, {2, 0, true}, {3, 0, false}, {2, 2, false}} {
+		o.add(in, "http://h.test/", c.depth, c.redirects, []canon.URL{"http://h.test/a"})
+		if got := len(o.shards[0].links) > 0; got != c.offered {
+			t.Errorf("%d: depth %d, %d redirects: offered is %v", i, c.depth, c.redirects, got)
+		}
+		o.drop(0)
 	}
 }
 
