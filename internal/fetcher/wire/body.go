@@ -131,7 +131,7 @@ func (h *Session) exchange(u canon.URL, extra http.Header, want func(int, http.H
 	h.inFlight.Status = a.Status
 	a.Framed = resp.Length >= 0 || resp.Chunked
 	complete, err := h.read(resp, want(resp.Status, resp.Header), &a)
-	if complete && !(resp.Reusable() && resp.body.Complete() && h.conn.quiet()) {
+	if complete && !(resp.Reusable() && resp.body.Complete() && h.buffers.in.Buffered() == 0 && h.conn.quiet()) {
 		h.conn.Close() // the request has ended for the origin, too, and so has the connection
 	}
 	h.done(complete)

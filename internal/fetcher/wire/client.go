@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
@@ -126,11 +125,11 @@ type Session struct {
 
 	Recorder *Recorder // records what goes over the wire; nil: nothing is recorded
 
-	sending   bytes.Buffer // the running request, in one piece
-	unwatch   func()       // ends the watch over ctx; nil: no request is running
-	form      string       // what the running request posts; empty: it is a GET
-	target    string       // of the running request, instead of its URL's path and query; or ""
-	abandoned bool         // the last connection was closed in the middle of an answer
+	buffers   buffers
+	watch     watch  // over ctx, while a request is running
+	form      string // what the running request posts; empty: it is a GET
+	target    string // of the running request, instead of its URL's path and query; or ""
+	abandoned bool   // the last connection was closed in the middle of an answer
 
 	// Of the running request.
 	out         bool        // it passed the gate and has not ended
@@ -344,6 +343,8 @@ func (h *Session) takeIPToken(a netip.Addr, kept *conn) error {
 
 // Release ends a session. No request is sent in it any more.
 func (h *Session) Release() {
+	h.watch.release()
+	h.buffers.release()
 	h.Memory.release()
 	h.token.leave()
 	h.token.depart()
@@ -397,10 +398,7 @@ func (h *Session) Pause() time.Duration {
 // so that the request ends for the origin, too. The delay begins only then.
 func (h *Session) done(complete bool) {
 	h.out, h.abandoned = false, false
-	if h.unwatch != nil {
-		h.unwatch()
-		h.unwatch = nil
-	}
+	h.watch.end()
 	if h.conn != nil && h.used {
 		h.conn.armed.Store(nil)
 		h.conn.recording.Store(nil)
@@ -428,6 +426,7 @@ func (h *Session) request(u canon.URL, extra http.Header) *request {
 	if extra != nil || signed || shown {
 		r.header = r.header.Clone()
 		maps.Copy(r.header, extra)
+		r.own = true
 	}
 	if shown {
 		h.head = r.header

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bufio"
 	"container/list"
 	"errors"
 	"net"
@@ -34,8 +33,7 @@ type conn struct {
 	cfg      *Config // under which it was dialled, and which the guard used
 	host     canon.Host
 	port     int
-	secure   bool          // it has TLS
-	in       *bufio.Reader // reads from this conn
+	secure   bool // it has TLS
 	// Its position among the connections that wait for a request. Like expiry, it is guarded by
 	// connRecord.mu.
 	idle    *list.Element
@@ -48,6 +46,7 @@ type conn struct {
 	// The server asked for a certificate in the handshake, and got none.
 	certWanted bool
 	closing    sync.Once
+	peek       *peek // at the socket; nil: it is none
 
 	armed    atomic.Pointer[Session] // the session that may send one request
 	inFlight atomic.Bool             // a request that was reported to the check
@@ -63,6 +62,7 @@ type conn struct {
 	// The fields below belong to the reader, which is the visit's goroutine.
 	answering int64 // the value of sent to which the window belongs
 	inWindow  int64
+	windowEnd time.Time     // when the next read has to end; zero: the socket has that deadline
 	late      int64         // the value of sent when the time was up; 0 in a new window
 	paused    time.Duration // during this answer, because of us
 }
@@ -116,6 +116,10 @@ func (c *conn) over() {
 // Read reads a part of the answer. It fails if the answer breaks a limit.
 func (c *conn) Read(p []byte) (int, error) {
 	for {
+		if !c.windowEnd.IsZero() {
+			c.Conn.SetDeadline(c.windowEnd)
+			c.windowEnd = time.Time{}
+		}
 		n, err := c.Conn.Read(p)
 		if n > 0 {
 			c.got.Add(int64(n))
@@ -198,13 +202,14 @@ func (c *conn) last() time.Time {
 	return processStart.Add(time.Duration(c.sent.Load()) + c.client.opt.WholeResponse + c.paused)
 }
 
+// nextWindow begins a window. Its deadline is set before the next read: most answers need no
+// further one.
 func (c *conn) nextWindow(now time.Time) {
 	c.inWindow, c.late = 0, 0
-	end := now.Add(c.client.opt.RateWindow)
-	if last := c.last(); end.After(last) {
-		end = last
+	c.windowEnd = now.Add(c.client.opt.RateWindow)
+	if last := c.last(); c.windowEnd.After(last) {
+		c.windowEnd = last
 	}
-	c.Conn.SetDeadline(end)
 }
 
 // pause excludes time in which we read nothing, not because of the origin.
@@ -220,6 +225,7 @@ func (c *conn) fail(err error) error {
 
 // toIdle removes the deadlines of a connection whose answer is complete.
 func (c *conn) toIdle() {
+	c.windowEnd = time.Time{}
 	c.Conn.SetDeadline(time.Time{})
 	c.over()
 	c.client.conns.toIdle(c, c.client.opt.IdleTimeout)

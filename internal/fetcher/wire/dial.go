@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"crypto/tls"
@@ -41,7 +40,7 @@ func (c *Client) connect(h *Session, addr string, secure bool) (*conn, error) {
 	}
 	conn := &conn{Conn: l.Conn, raw: l.socket, client: c, cfg: h.cfg, host: h.host, port: portOf(addr), secure: secure, addr: l.addr,
 		private: !unknownBlock.Contains(l.addr) && c.Reach(l.addr) != Public}
-	conn.in = bufio.NewReaderSize(conn, readBuffer)
+	conn.peek = newPeek(l.socket)
 	conn.safe = secure || conn.private && l.closed
 	if secure {
 		if err := c.handshake(h, t, conn, addr); err != nil {

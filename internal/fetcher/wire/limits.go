@@ -11,8 +11,8 @@ import (
 
 const (
 	// readBuffer is how much of a response is read from a connection at once, if its reader wants
-	// less.
-	readBuffer = 16 << 10
+	// less: head and body of an ordinary page.
+	readBuffer = 32 << 10
 	// MaxCrawlDelay is the longest Crawl-delay that a visit waits for. A host with a longer one is
 	// paused and reported, and never visited more often than it asks.
 	MaxCrawlDelay = 10 * time.Minute

@@ -498,3 +498,23 @@ func TestShortBodiesAreDrained(t *testing.T) {
 		}
 	})
 }
+
+// The window of an answer that came in one piece does not limit the next answer on its connection.
+func TestAWindowEndsWithItsAnswer(t *testing.T) {
+	simnet.Test(t, func(t *testing.T) {
+		w := wiretest.New(t, simnet.Of(t), func(c net.Conn, h wiretest.Head) bool {
+			if h.N == 1 {
+				time.Sleep(15 * time.Second)
+			}
+			io.WriteString(c, wiretest.OKAnswer)
+			return true
+		})
+		h := newTestSession(t, Options{RateWindow: 20 * time.Second, FirstByte: 30 * time.Second}, w.Addr().String(), "h.test")
+		for i := range 2 {
+			if _, err := h.Fetch(urlOf(t, "http://h.test/"), nil, wantAll); err != nil || h.conn == nil || h.reused != (i == 1) {
+				t.Fatalf("request %d: %v, on a connection that was used before: %v", i, err, h.reused)
+			}
+			time.Sleep(10 * time.Second)
+		}
+	})
+}

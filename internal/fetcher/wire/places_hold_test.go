@@ -2,7 +2,10 @@ package wire
 
 import (
 	"fmt"
+	"io"
+	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -70,5 +73,38 @@ func TestKeptConnectionsOfAnAddress(t *testing.T) {
 			}
 		}
 		t.Errorf("%d connections stay open, want 3 at most", open)
+	})
+}
+
+// A connection that its server closes while a request waits for a token is not written to.
+func TestAConnectionIsClosedDuringTheWait(t *testing.T) {
+	simnet.Test(t, func(t *testing.T) {
+		w := wiretest.New(t, simnet.Of(t), func(c net.Conn, h wiretest.Head) bool {
+			io.WriteString(c, wiretest.OKAnswer)
+			if h.Conn == 0 {
+				time.Sleep(1040 * time.Millisecond)
+			}
+			return h.Conn != 0
+		})
+		sessions := sharedSessions(t, Options{}, w.Addr().String(), 2)
+		fetch := func(i int) {
+			if _, err := sessions[i].Fetch(urlOf(t, fmt.Sprintf("http://h%d.test/", i)), nil, wantAll); err != nil {
+				t.Error(err)
+			}
+		}
+		for _, h := range sessions {
+			h.Hurried = false
+		}
+		fetch(0)
+		// No token is free for 125 ms after that.
+		time.AfterFunc(950*time.Millisecond, func() { fetch(1) })
+		fetch(0)
+		var unsent []bool
+		for _, x := range sessions[0].Traced {
+			unsent = append(unsent, x.Unsent)
+		}
+		if want := []bool{false, true, false}; !slices.Equal(unsent, want) {
+			t.Errorf("requests that were not sent: %v, want %v", unsent, want)
+		}
 	})
 }

@@ -1,15 +1,11 @@
 package wire
 
 import (
-	"bytes"
-	"context"
 	"crypto/tls"
 	"errors"
 	"io"
 	"net"
-	"net/http"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -30,6 +26,7 @@ type reply struct {
 // After an error the connection cannot be used any more.
 func (h *Session) roundTrip(u canon.URL, r *request) (*reply, error) {
 	h.token.begin()
+	looked := time.Now()
 	c := h.kept(u)
 	if c != nil && !c.private {
 		if err := h.takeIPToken(c.addr, c); err != nil {
@@ -49,23 +46,21 @@ func (h *Session) roundTrip(u canon.URL, r *request) (*reply, error) {
 		}
 	}
 	h.conn, h.reused, h.used = c, reused, true
-	// The end of the lease, or of the visit, ends the request at once.
-	stop := context.AfterFunc(h.ctx, func() { c.Close() })
-	h.unwatch = func() { stop() }
+	h.watch.begin(h.ctx, c)
 	h.ready(c)
-	if reused && !c.quiet() { // while it waited for the token and the delay
+	// While it waited for the token and the delay, something may have come over the connection.
+	if reused && (c.shut.Load() || time.Since(looked) >= quietFor && !c.quiet()) {
 		return nil, io.EOF
 	}
-	h.sending.Reset()
-	r.write(&h.sending)
-	if _, err := c.Write(h.sending.Bytes()); err != nil {
+	if _, err := c.Write(h.buffers.request(r)); err != nil {
 		return nil, err
 	}
-	head, err := response.ReadHead(c.in, h.c.opt.MaxHeader)
+	in := h.buffers.answer(c)
+	head, err := response.ReadHead(in, h.c.opt.MaxHeader)
 	if err != nil {
 		return nil, err
 	}
-	return &reply{head, head.Body(c.in)}, nil
+	return &reply{head, head.Body(in)}, nil
 }
 
 // kept returns the host's connection, if it can be used for a request for u.
@@ -89,9 +84,13 @@ func (c *conn) wake() bool {
 	return c.client.conns.wake(c) && c.quiet()
 }
 
+// quietFor is how long a look at a connection counts. A request cannot be sent much sooner after a
+// look, so another look would see hardly more.
+const quietFor = time.Millisecond
+
 // quiet reports whether a connection without a request is open and has received nothing.
 func (c *conn) quiet() bool {
-	if c.shut.Load() || c.in.Buffered() > 0 {
+	if c.shut.Load() {
 		return false
 	}
 	if t, ok := c.Conn.(*tls.Conn); ok {
@@ -105,79 +104,47 @@ func (c *conn) quiet() bool {
 			return false
 		}
 	}
-	return !readable(c.raw)
+	return !c.readable()
+}
+
+// peek looks at a socket without reading from it. It is made once for a connection, because a look
+// precedes and follows each request.
+type peek struct {
+	socket syscall.RawConn  // nil: it cannot be looked at, so it is never quiet
+	look   func(fd uintptr) // sets quiet
+	quiet  bool             // nothing arrived, and the other side has not closed it
+}
+
+// newPeek returns a peek at a connection, or nil if that is no socket.
+func newPeek(c net.Conn) *peek {
+	s, ok := c.(syscall.Conn)
+	if !ok {
+		return nil
+	}
+	p := new(peek)
+	if raw, err := s.SyscallConn(); err == nil {
+		p.socket = raw
+	}
+	p.look = func(fd uintptr) {
+		var b [1]byte
+		_, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		p.quiet = errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EWOULDBLOCK)
+	}
+	return p
 }
 
 // readable reports whether a read of a connection without TLS would return at once. Connections
 // that are not sockets report it themselves; of others it is unknown.
-func readable(c net.Conn) bool {
-	switch c := c.(type) {
-	case interface{ Readable() bool }:
-		return c.Readable()
-	case syscall.Conn:
-		raw, err := c.SyscallConn()
-		if err != nil {
-			return true
-		}
-		quiet := false
-		err = raw.Read(func(fd uintptr) bool {
-			var b [1]byte
-			_, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
-			quiet = errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EWOULDBLOCK)
-			return true
-		})
-		return err != nil || !quiet
+func (c *conn) readable() bool {
+	if s, ok := c.raw.(interface{ Readable() bool }); ok {
+		return s.Readable()
 	}
-	return false
-}
-
-// request is what goes out, without what only its connection knows.
-type request struct {
-	method, target, host string
-	header               http.Header
-	body                 string
-}
-
-// write makes one piece of a request. Names and values are our own, so only line ends have to be
-// checked.
-func (r *request) write(b *bytes.Buffer) {
-	b.WriteString(r.method)
-	b.WriteByte(' ')
-	b.WriteString(r.target)
-	b.WriteString(" HTTP/1.1\r\nHost: ")
-	b.WriteString(r.host)
-	b.WriteString("\r\n")
-	field := func(name, value string) {
-		b.WriteString(name)
-		b.WriteString(": ")
-		for i := range len(value) {
-			if c := value[i]; c != '\r' && c != '\n' {
-				b.WriteByte(c)
-			} else {
-				b.WriteByte(' ')
-			}
-		}
-		b.WriteString("\r\n")
+	if c.peek == nil {
+		return false
 	}
-	for _, v := range r.header["User-Agent"] {
-		field("User-Agent", v)
+	if c.peek.socket == nil {
+		return true
 	}
-	var names [24]string
-	rest := names[:0]
-	for name := range r.header {
-		if name != "User-Agent" {
-			rest = append(rest, name)
-		}
-	}
-	slices.Sort(rest)
-	for _, name := range rest {
-		for _, v := range r.header[name] {
-			field(name, v)
-		}
-	}
-	if r.method == "POST" {
-		field("Content-Length", strconv.Itoa(len(r.body)))
-	}
-	b.WriteString("\r\n")
-	b.WriteString(r.body)
+	err := c.peek.socket.Control(c.peek.look)
+	return err != nil || !c.peek.quiet
 }

@@ -82,8 +82,7 @@ func (c *Client) connectToTalk(h *Session, u canon.URL) (*conn, error) {
 		return nil, err
 	}
 	h.conn, h.reused, h.used = line, false, true
-	stop := context.AfterFunc(h.ctx, func() { line.Close() })
-	h.unwatch = func() { stop() }
+	h.watch.begin(h.ctx, line)
 	h.ready(line)
 	return line, nil
 }

@@ -139,7 +139,7 @@ func (r *reader) statusLine(h *Head) (minor int, err error) {
 	if !ok || len(protocol) < 6 || !bytes.EqualFold(protocol[:5], []byte("HTTP/")) {
 		return malformed()
 	}
-	major, minorText, hasMinor := strings.Cut(string(protocol[5:]), ".")
+	major, minorText, hasMinor := bytes.Cut(protocol[5:], []byte{'.'})
 	if len(major) != 1 || major[0] < '1' || major[0] > '9' {
 		return malformed()
 	}
@@ -152,7 +152,7 @@ func (r *reader) statusLine(h *Head) (minor int, err error) {
 	default:
 		return malformed()
 	}
-	if major != "1" {
+	if major[0] != '1' {
 		minor, h.odd = 1, true
 	}
 	h.odd = h.odd || string(protocol[:5]) != "HTTP/"
@@ -170,7 +170,8 @@ func (r *reader) statusLine(h *Head) (minor int, err error) {
 
 // fields reads the fields up to the empty line.
 func (r *reader) fields(h *Head) error {
-	last := "" // the field that a folded line continues
+	last := ""                            // the field that a folded line continues
+	values := make([]string, usualFields) // of fields that come once; they share this memory
 	for first := true; ; first = false {
 		line, err := r.line()
 		if err != nil {
@@ -196,10 +197,43 @@ func (r *reader) fields(h *Head) error {
 			h.skip()
 			continue
 		}
-		last = textproto.CanonicalMIMEHeaderKey(string(bare))
-		h.Header[last] = append(h.Header[last], value(text, h))
+		last = canonical(bare)
+		v := value(text, h)
+		if before := h.Header[last]; len(before) > 0 || len(values) == 0 {
+			h.Header[last] = append(before, v)
+			continue
+		}
+		values[0] = v
+		h.Header[last], values = values[:1:1], values[1:]
 	}
 }
+
+// usualFields is how many fields an ordinary response has at most.
+const usualFields = 16
+
+// canonical returns the canonical form of a field's name. Names of fields that many responses have,
+// as most servers write them, are not allocated.
+func canonical(name []byte) string {
+	if s, ok := usualNames[string(name)]; ok {
+		return s
+	}
+	return textproto.CanonicalMIMEHeaderKey(string(name))
+}
+
+// usualNames has the canonical names of frequent fields by themselves and by their lower case.
+var usualNames = func() map[string]string {
+	m := make(map[string]string)
+	for _, name := range []string{
+		"Accept-Ranges", "Access-Control-Allow-Origin", "Age", "Alt-Svc", "Cache-Control", "Cf-Cache-Status", "Cf-Ray", "Connection",
+		"Content-Encoding", "Content-Language", "Content-Length", "Content-Security-Policy", "Content-Type", "Date", "Etag", "Expires",
+		"Keep-Alive", "Last-Modified", "Link", "Location", "Permissions-Policy", "Pragma", "Referrer-Policy", "Server", "Set-Cookie",
+		"Strict-Transport-Security", "Transfer-Encoding", "Vary", "Via", "X-Cache", "X-Content-Type-Options", "X-Frame-Options",
+		"X-Powered-By", "X-Robots-Tag", "X-Xss-Protection",
+	} {
+		m[name], m[strings.ToLower(name)] = name, name
+	}
+	return m
+}()
 
 func (h *Head) skip() {
 	h.Skipped++
@@ -227,7 +261,7 @@ func (h *Head) frame(minor int) error {
 	if delete(h.Header, "Transfer-Encoding"); encoded && minor == 0 {
 		h.odd = true // HTTP/1.0 does not have it, but a server that sends it may use it
 	} else if encoded {
-		for _, name := range strings.Split(strings.Join(codings, ","), ",") {
+		for name := range strings.SplitSeq(strings.Join(codings, ","), ",") {
 			switch strings.ToLower(strings.Trim(name, " \t")) {
 			case "chunked":
 				h.odd = h.odd || h.Chunked
@@ -250,7 +284,7 @@ func (h *Head) frame(minor int) error {
 		h.Length = length
 	}
 	h.keep = minor >= 1
-	for _, name := range strings.Split(strings.Join(h.Header["Connection"], ","), ",") {
+	for name := range strings.SplitSeq(strings.Join(h.Header["Connection"], ","), ",") {
 		switch strings.ToLower(strings.Trim(name, " \t")) {
 		case "close":
 			h.keep = false
@@ -266,7 +300,7 @@ func (h *Head) frame(minor int) error {
 func (h *Head) length() (int64, error) {
 	length := int64(-1)
 	fields := h.Header["Content-Length"]
-	for _, text := range strings.Split(strings.Join(fields, ","), ",") {
+	for text := range strings.SplitSeq(strings.Join(fields, ","), ",") {
 		text = strings.Trim(text, " \t")
 		if text == "" {
 			h.odd = h.odd || len(fields) > 0

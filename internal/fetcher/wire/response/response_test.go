@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/textproto"
 	"slices"
 	"strings"
 	"testing"
@@ -259,4 +260,47 @@ func plain(h http.Header) string {
 func sorted(list []string) []string {
 	slices.Sort(list)
 	return list
+}
+
+// The table of frequent names has what net/textproto returns, and every spelling leads to the same
+// name.
+func TestUsualNames(t *testing.T) {
+	for spelling, name := range usualNames {
+		if want := textproto.CanonicalMIMEHeaderKey(spelling); name != want {
+			t.Errorf("%s is %s, want %s", spelling, name, want)
+		}
+	}
+	for _, name := range []string{"Content-Type", "content-type", "CONTENT-TYPE", "x-robots-tag", "x-unusual-NAME"} {
+		if got, want := canonical([]byte(name)), textproto.CanonicalMIMEHeaderKey(name); got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
+		}
+	}
+}
+
+// Fields share memory. More values of one of them do not change the next one, also when there are
+// more fields than usual.
+func TestFieldsAreApart(t *testing.T) {
+	var raw, want strings.Builder
+	raw.WriteString("HTTP/1.1 200 OK\r\n")
+	for range 2 {
+		for i := range usualFields + 4 {
+			fmt.Fprintf(&raw, "X-%d: %d\r\n folded\r\n", i, i)
+		}
+	}
+	for i := range usualFields + 4 {
+		fmt.Fprintf(&want, "%d folded, %[1]d folded; ", i)
+	}
+	h, _, _, err := read(raw.String() + "Content-Length: 0\r\n\r\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got strings.Builder
+	for i := range usualFields + 4 {
+		name := fmt.Sprintf("X-%d", i)
+		h.Header[name] = append(h.Header[name], "more")
+		got.WriteString(strings.Join(h.Header[name][:2], ", ") + "; ")
+	}
+	if got.String() != want.String() {
+		t.Errorf("%s\nwant\n%s", got.String(), want.String())
+	}
 }
