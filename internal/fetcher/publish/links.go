@@ -1,6 +1,8 @@
 package publish
 
 import (
+	"slices"
+
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
 	"github.com/curtsy/curtsy/internal/scope"
@@ -146,38 +148,49 @@ func (o *outlinks) drop(shard int) {
 func (o *outlinks) add(in *scope.Scope, from canon.URL, depth, redirects int, links []canon.URL) (full int) {
 	full = -1
 	at := position{int32(depth), int32(redirects)}
-	for _, u := range links {
-		hash := hashOf(u)
-		switch before := o.seen.find(hash); {
-		case before == nil:
-			if !in.Decide(u).In {
-				continue // not remembered, because deciding again is as cheap
+	var hashes [together]linkHash
+	for part := range slices.Chunk(links, together) {
+		o.seen.prepare(hashes[:], part)
+		for i, u := range part {
+			switch before := o.seen.find(hashes[i]); {
+			case before == nil:
+				if !in.Decide(u).In {
+					continue // not remembered, because deciding again is as cheap
+				}
+				o.seen.put(hashes[i], at)
+			case before.depth <= at.depth && before.redirects <= at.redirects:
+				continue
+			default:
+				*before = at
 			}
-			o.seen.put(hash, at)
-		case before.depth <= at.depth && before.redirects <= at.redirects:
-			continue
-		default:
-			*before = at
-		}
-		n := crawl.ShardOf(u.Host(), len(o.shards))
-		s := &o.shards[n]
-		if !s.listed {
-			s.listed = true
-			o.used = append(o.used, n)
-		}
-		if k := len(s.links); k == 0 || s.links[k-1].FoundOn != from || s.links[k-1].Redirects != redirects {
-			s.grow(from, depth, redirects)
-			s.bytes += len(from) + linkOverhead
-			o.bytes += len(from) + linkOverhead
-		}
-		last := &s.links[len(s.links)-1]
-		last.URLs = append(last.URLs, u)
-		o.bytes += len(u) + linkOverhead
-		if s.bytes += len(u) + linkOverhead; s.bytes >= LinksMessage {
-			full = n
+			if n := o.offer(u, from, depth, redirects); n >= 0 {
+				full = n
+			}
 		}
 	}
 	return full
+}
+
+// offer gathers a link for its shard. It returns the shard if its links fill a message, or -1.
+func (o *outlinks) offer(u, from canon.URL, depth, redirects int) (full int) {
+	n := crawl.ShardOf(u.Host(), len(o.shards))
+	s := &o.shards[n]
+	if !s.listed {
+		s.listed = true
+		o.used = append(o.used, n)
+	}
+	if k := len(s.links); k == 0 || s.links[k-1].FoundOn != from || s.links[k-1].Redirects != redirects {
+		s.grow(from, depth, redirects)
+		s.bytes += len(from) + linkOverhead
+		o.bytes += len(from) + linkOverhead
+	}
+	last := &s.links[len(s.links)-1]
+	last.URLs = append(last.URLs, u)
+	o.bytes += len(u) + linkOverhead
+	if s.bytes += len(u) + linkOverhead; s.bytes >= LinksMessage {
+		return n
+	}
+	return -1
 }
 
 // grow appends a group of links. It uses the memory of an earlier group again.

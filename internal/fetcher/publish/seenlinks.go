@@ -15,12 +15,16 @@ import (
 type seenLinks struct {
 	slots []seenLink
 	n     int
+	read  uint64 // what prepare read last; without a use, the compiler would leave the reads out
 }
 
 type seenLink struct {
-	hash [2]uint64 // the first one is odd in a slot that is used
+	hash linkHash // zero: the slot is free
 	at   position
 }
+
+// linkHash is what identifies a link. Its first half is odd.
+type linkHash [2]uint64
 
 // position is where a link was offered: how far from the seeds, and behind how many redirects.
 type position struct{ depth, redirects int32 }
@@ -30,19 +34,35 @@ const (
 	maxSeen    = mostSlots / 4 * 3
 	mostSlots  = 4096 // 96 KiB
 	leastSlots = 256
+	together   = 64 // how many links are prepared together
 )
 
 var seenSeeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
 
 // hashOf returns the hashes by which a link is remembered.
-func hashOf(u canon.URL) [2]uint64 {
-	return [2]uint64{maphash.String(seenSeeds[0], string(u)) | 1, maphash.String(seenSeeds[1], string(u))}
+func hashOf(u canon.URL) linkHash {
+	return linkHash{maphash.String(seenSeeds[0], string(u)) | 1, maphash.String(seenSeeds[1], string(u))}
+}
+
+// prepare computes the hashes of links, and reads where they may be. The memory is in no cache of
+// the processor, which then waits for all of it together, and not for each link.
+func (s *seenLinks) prepare(hashes []linkHash, links []canon.URL) {
+	for i, u := range links {
+		hashes[i] = hashOf(u)
+	}
+	if len(s.slots) == 0 {
+		return
+	}
+	mask := uint64(len(s.slots) - 1)
+	for _, h := range hashes[:len(links)] {
+		s.read ^= s.slots[h[1]&mask].hash[0]
+	}
 }
 
 // find returns where the link with these hashes was offered. It is nil if the link is not
 // remembered. It is valid until the next call of put, which must not follow with the same hashes
 // unless it is nil.
-func (s *seenLinks) find(hash [2]uint64) *position {
+func (s *seenLinks) find(hash linkHash) *position {
 	if len(s.slots) == 0 {
 		return nil
 	}
@@ -53,7 +73,7 @@ func (s *seenLinks) find(hash [2]uint64) *position {
 }
 
 // slot returns the slot of a link, or the free one where it belongs. There is always a free one.
-func (s *seenLinks) slot(hash [2]uint64) *seenLink {
+func (s *seenLinks) slot(hash linkHash) *seenLink {
 	mask := uint64(len(s.slots) - 1)
 	for i := hash[1] & mask; ; i = (i + 1) & mask {
 		if slot := &s.slots[i]; slot.hash == hash || slot.hash[0] == 0 {
@@ -63,7 +83,7 @@ func (s *seenLinks) slot(hash [2]uint64) *seenLink {
 }
 
 // put remembers a link that is not remembered yet. If there are too many, it forgets all others.
-func (s *seenLinks) put(hash [2]uint64, at position) {
+func (s *seenLinks) put(hash linkHash, at position) {
 	switch {
 	case s.n >= maxSeen:
 		s.reset()
