@@ -2,9 +2,7 @@ package shard
 
 import (
 	"cmp"
-	"hash/maphash"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -14,68 +12,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Recent remembers URLs that were offered lately, and the depth at which they are known, so that
-// repetitions, which most links are, need no lookup in the store. It compares whole texts: a hit is
-// certain, and a miss is looked up in the store. The size of the table is limited.
-type Recent struct {
-	slots []recentSlot
-}
-
-type recentSlot struct {
-	url   canon.URL
-	depth int
-}
-
-const (
-	recentSlots = 1 << 14
-	// Slots for each hash: with one, a fifth of a few thousand URLs would replace each other.
-	recentWays   = 4
-	maxRecentURL = 256 // so that a shard's table has at most a few MiB
-)
-
 // maxBuffer is the maximum number of links for which the buffer is kept between pages. Few pages
 // have more.
 const maxBuffer = 1 << 10
-
-var recentSeed = maphash.MakeSeed()
-
-// set returns the slots where u may be, and the one to reuse if all are taken.
-func (r *Recent) set(u canon.URL) (set []recentSlot, next int) {
-	if r.slots == nil {
-		r.slots = make([]recentSlot, recentSlots)
-	}
-	h := maphash.String(recentSeed, string(u))
-	at := h % (recentSlots / recentWays) * recentWays
-	return r.slots[at : at+recentWays], int(h>>40) % recentWays
-}
-
-// known reports whether u was accepted, or refused permanently, at this depth or a smaller one.
-func (r *Recent) known(u canon.URL, depth int) bool {
-	set, _ := r.set(u)
-	for i := range set {
-		if set[i].url == u {
-			return set[i].depth <= depth
-		}
-	}
-	return false
-}
-
-func (r *Recent) add(u canon.URL, depth int) {
-	if len(u) > maxRecentURL {
-		return
-	}
-	set, next := r.set(u)
-	for i := range set {
-		switch set[i].url {
-		case u:
-			set[i].depth = min(set[i].depth, depth)
-			return
-		case "":
-			next = i
-		}
-	}
-	set[next] = recentSlot{canon.URL(strings.Clone(string(u))), depth}
-}
 
 // Apply applies the links of one page. A known link is dropped unless it now has a smaller depth.
 // Other links are added to their hosts' queues. Applying a page again has no effect. A seed out of

@@ -202,14 +202,15 @@ func (k *block) split() {
 	k.raw, k.form.tail = nil, nil
 }
 
-// all is the contents of a block that is not split.
+// all is the contents of a block that is not split. What it allocates is what most blocks need:
+// their records take 20 bytes each, and half of what they take without their differences.
 func (k *block) all() []entry {
-	entries := make([]entry, 0, 64+len(k.form.tail))
+	entries := make([]entry, 0, len(k.raw)/16+len(k.form.tail)+1)
 	r := reader{raw: k.raw}
 	var buffer []byte
 	for r.next() {
 		if n := len(r.key) + len(r.val); cap(buffer)-len(buffer) < n {
-			buffer = make([]byte, 0, max(n, 4<<10))
+			buffer = make([]byte, 0, max(n, 5*len(k.raw)/2))
 		}
 		at := len(buffer)
 		buffer = append(append(buffer, r.key...), r.val...)
