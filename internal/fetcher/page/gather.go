@@ -49,7 +49,7 @@ type gathering struct {
 // caller calls done when the links are published.
 func (g gathering) scan(page htmlscan.Page, kept int) (htmlscan.Result, error) {
 	if g.session == nil {
-		return g.buf.scanner.Scan(page), nil
+		return g.buf.scan(page), nil
 	}
 	var err error
 	memory, asked := &g.session.Memory, kept > 0
@@ -58,7 +58,7 @@ func (g gathering) scan(page htmlscan.Page, kept int) (htmlscan.Result, error) {
 		err = memory.Gather(mostGathered)
 		return err == nil
 	}
-	r := g.buf.scanner.Scan(page)
+	r := g.buf.scan(page)
 	if asked && err == nil {
 		memory.Gathered(int64(kept) + memoryOf(r.Links))
 	}
@@ -68,7 +68,7 @@ func (g gathering) scan(page htmlscan.Page, kept int) (htmlscan.Result, error) {
 // tags reads the tags of a page whose links are not wanted. The caller calls done.
 func (g gathering) tags(page htmlscan.Page) htmlscan.Result {
 	page.More = func() bool { return false }
-	return g.buf.scanner.Scan(page)
+	return g.buf.scan(page)
 }
 
 // done returns what was reserved, and the buffers that grew.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -59,13 +60,32 @@ type Pages struct {
 // Buffers are what pages are read with. They are used again by the next visit. The zero value is
 // ready for use.
 type Buffers struct {
-	scanner  htmlscan.Scanner
-	outlinks []byte // of a page that is archived
+	scanner  *htmlscan.Scanner // of the page that is being read; nil: there is none
+	outlinks []byte            // of a page that is archived
 }
 
-// trim releases what a page with many links has needed.
+// scanners are used by one page after another, whatever their visits: the processor then has their
+// memory in its caches.
+var scanners = sync.Pool{New: func() any { return new(htmlscan.Scanner) }}
+
+// scan reads links and tags. What it returns is valid until trim.
+func (b *Buffers) scan(page htmlscan.Page) htmlscan.Result {
+	s := b.scanner
+	if b.scanner = nil; s == nil {
+		s = scanners.Get().(*htmlscan.Scanner)
+	}
+	r := s.Scan(page)
+	b.scanner = s // not after a panic, which may leave it in any state
+	return r
+}
+
+// trim releases what a page has needed.
 func (b *Buffers) trim() {
-	b.scanner.Trim()
+	if b.scanner != nil {
+		b.scanner.Trim()
+		scanners.Put(b.scanner)
+		b.scanner = nil
+	}
 	if cap(b.outlinks) > wire.KeepBuffer {
 		b.outlinks = nil
 	}

@@ -3,6 +3,7 @@ package publish
 import (
 	"crypto/sha256"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/klauspost/compress/s2"
@@ -44,6 +45,9 @@ func (p *Publisher) Page(page *crawl.Page) {
 	}
 	b.batch = crawl.AppendPage(b.batch, page)
 	b.pages++
+	if b.packed != nil && len(page.Body) > 0 && &page.Body[0] == &(*b.packed)[0] {
+		b.unpack()
+	}
 }
 
 // FlushPages sends the pages that were gathered so far.
@@ -72,34 +76,56 @@ func (p *Publisher) SendPages(shard int, batch []byte) {
 
 // Pack compresses a body into a page, and sets its digest and its size. A body that stays too large
 // for a message is compressed harder, and if that is not enough, cut until it fits. Pack returns
-// the digest of the whole body. The page's body is valid until the next call of Pack.
+// the digest of the whole body. The page's body is valid until the next call of Pack, or until Page
+// has added it to the batch.
 func (p *Publisher) Pack(page *crawl.Page, body []byte) (whole [sha256.Size]byte) {
 	defer p.Metrics.Spent(metrics.Pack, time.Now())
 	b := p.buf
 	whole = sha256.Sum256(body)
 	page.SHA256 = whole
 	uncut := len(body)
-	if need := s2.MaxEncodedLen(len(body)); cap(b.packed) < need {
-		b.packed = make([]byte, wire.Roomy(need))
-	}
-	packed := s2.Encode(b.packed[:cap(b.packed)], body)
+	to := b.pack(s2.MaxEncodedLen(len(body)))
+	packed := s2.Encode(to, body)
 	if len(packed) > maxPacked {
-		packed = s2.EncodeBest(b.packed[:cap(b.packed)], body)
+		packed = s2.EncodeBest(to, body)
 	}
 	for len(packed) > maxPacked {
 		page.Truncated = true
 		body = body[:int(float64(len(body))*0.97*maxPacked/float64(len(packed)))]
-		packed = s2.EncodeBest(b.packed[:cap(b.packed)], body)
+		packed = s2.EncodeBest(to, body)
 	}
 	page.Body, page.Encoding = packed, crawl.EncodingS2
 	page.Size = int64(len(body))
 	if len(body) < uncut {
 		page.SHA256 = sha256.Sum256(body)
 	}
-	if cap(b.packed) > wire.KeepBuffer {
-		b.packed = nil // the page has it until it is sent
-	}
 	return whole
+}
+
+// packs has buffers for compressed pages. A visit has one only from Pack to Page. So the visits of
+// a process have as many as it has processors, whose caches have them, and not one each.
+var packs = sync.Pool{New: func() any { return new([]byte) }}
+
+// pack returns a buffer of at least n bytes for a page that is compressed.
+func (b *Buffers) pack(n int) []byte {
+	if n > wire.KeepBuffer {
+		return make([]byte, n) // the page has it until it is sent
+	}
+	if b.packed == nil {
+		b.packed = packs.Get().(*[]byte)
+	}
+	if len(*b.packed) < n {
+		*b.packed = make([]byte, wire.Roomy(n))
+	}
+	return *b.packed
+}
+
+// unpack leaves the buffer of a compressed page to other visits.
+func (b *Buffers) unpack() {
+	if b.packed != nil {
+		packs.Put(b.packed)
+		b.packed = nil
+	}
 }
 
 // DirectiveBits returns directives in the form in which they are published with a page.
@@ -118,9 +144,7 @@ func DirectiveBits(d robotstag.Directives) (bits crawl.DirectiveBits) {
 // Tidy prepares the buffers for the next visit. It keeps those of ordinary size and releases what
 // one large page needed.
 func (b *Buffers) Tidy() {
-	if cap(b.packed) > wire.KeepBuffer {
-		b.packed = nil
-	}
+	b.unpack()
 	if cap(b.batch) > 2*maxBatch {
 		b.batch = nil
 	}

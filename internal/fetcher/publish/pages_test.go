@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"strings"
 	"testing"
+
+	"github.com/klauspost/compress/s2"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher/metrics"
@@ -85,5 +88,63 @@ func TestGatheredPages(t *testing.T) {
 	}
 	if arrived != visits*pages {
 		t.Errorf("%d pages arrived, want %d", arrived, visits*pages)
+	}
+}
+
+// Visits share buffers for compressed pages, but never while a page is in one that was not added to
+// a batch yet, whatever is published before it.
+func TestPackedPagesAreApart(t *testing.T) {
+	met, err := metrics.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := new(sink)
+	visit := func() *Publisher {
+		return New(Options{Sink: sent, Context: t.Context(), Shards: 1, Metrics: met, Log: slog.New(slog.DiscardHandler)}, new(Buffers))
+	}
+	a, b := visit(), visit()
+	want := map[canon.URL]string{}
+	pack := func(v *Publisher, i int) *crawl.Page {
+		u := canon.URL(fmt.Sprintf("http://h.test/%d", i))
+		want[u] = strings.Repeat(string(u), 1+i)
+		p := &crawl.Page{URL: u, Status: 200}
+		v.Pack(p, []byte(want[u]))
+		return p
+	}
+	for i := range 20 {
+		first := pack(a, 10*i)
+		a.Page(&crawl.Page{URL: first.URL + "/capture", Status: 200}) // it has no body
+		a.Page(&crawl.Page{URL: first.URL + "/own", Status: 200, Encoding: crawl.EncodingS2, Body: []byte{0}})
+		second := pack(b, 10*i+1)
+		a.Page(first)
+		third := pack(a, 10*i+2)
+		b.Page(second)
+		a.Page(third)
+		if a.buf.packed != nil || b.buf.packed != nil {
+			t.Fatal("a visit keeps the buffer of a page that is in its batch")
+		}
+	}
+	large := pack(a, 20_000)
+	a.Page(large)
+	a.FlushPages()
+	b.FlushPages()
+	arrived := 0
+	for _, m := range sent.messages {
+		pages, err := crawl.DecodePages(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range pages {
+			if want[p.URL] == "" {
+				continue
+			}
+			arrived++
+			if got, err := s2.Decode(nil, p.Body); err != nil || string(got) != want[p.URL] {
+				t.Errorf("%s arrived as %.40q, %v", p.URL, got, err)
+			}
+		}
+	}
+	if arrived != len(want) {
+		t.Errorf("%d pages arrived, want %d", arrived, len(want))
 	}
 }

@@ -57,9 +57,9 @@ type Publisher struct {
 // zero value is ready for use.
 type Buffers struct {
 	links   outlinks
-	packed  []byte // a page, compressed
-	batch   []byte // pages on their way to the indexer
-	pages   int    // in batch
+	packed  *[]byte // for a compressed page that is not in the batch yet; nil: there is none
+	batch   []byte  // pages on their way to the indexer
+	pages   int     // in batch
 	results []crawl.Result
 }
 
