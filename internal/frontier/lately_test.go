@@ -164,3 +164,59 @@ func TestRecentlyEvictedHostsThatChanged(t *testing.T) {
 		b.verify()
 	})
 }
+
+// A link to a known URL of an evicted host changes nothing and does not load the host. A nearer
+// link, a new URL and a URL of a closed name do load it, whatever the cache of numbers has.
+func TestKnownLinksLoadNoHost(t *testing.T) {
+	fewResident(t)
+	for _, emptied := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			const n = 200 // more than the cache of numbers has slots
+			spec := testSpec(shop(0))
+			spec.Scope, spec.MaxHosts = "any", 5
+			b := newBench(t, spec)
+			closed := func(i int) string { return fmt.Sprintf("http://n%d.big.example/", i) }
+			for i := range n {
+				b.links(2, "", shop(i), shop(i)+"x")
+			}
+			for i := range hosts.MinDomainHosts + 1 {
+				b.links(2, "", closed(i))
+			}
+			b.commit()
+			if emptied {
+				b.crash()
+				b.open()
+			}
+			b.s.Links.ForgetRecent()
+			before := b.status()
+			loaded := func(raw string, depth int) bool {
+				t.Helper()
+				u := mustParse(t, raw)
+				if b.s.Ledger.Hosts[u.Host()] != nil {
+					t.Fatalf("%s is in memory", u.Host())
+				}
+				b.links(depth, "", raw)
+				return b.s.Ledger.Hosts[u.Host()] != nil
+			}
+			for i := 20; i < n; i++ {
+				if loaded(shop(i), 2) || loaded(shop(i)+"x", 3) {
+					t.Fatalf("a known link has loaded %s", shop(i))
+				}
+			}
+			b.commit()
+			if st := b.status(); st.Discovered != before.Discovered || st.Queued != before.Queued {
+				t.Errorf("known links made %+v of %+v", st, before)
+			}
+			if !loaded(shop(30)+"x", 1) || b.record(shop(30)+"x").Depth != 1 || b.record(shop(30)).Depth != 2 {
+				t.Error("a nearer link has no effect")
+			}
+			if !loaded(shop(31)+"new", 2) || b.record(shop(31)+"new").Depth != 2 {
+				t.Error("a new URL is not known")
+			}
+			if !loaded(closed(hosts.MinDomainHosts), 2) {
+				t.Error("a URL of a closed name did not load its host")
+			}
+			b.verify()
+		})
+	}
+}

@@ -47,10 +47,12 @@ type Eviction struct {
 	resident int     // number of hosts in memory that were never visited
 	staying  int     // number of hosts in memory that were visited and must not be evicted
 	// Evictable hosts that stay because memory is free; some may have been evicted since
-	idle   []*Host
-	index  evictedIndex
-	lately lately // hosts that were evicted lately (lately.go)
-	cleans cleanFiles
+	idle  []*Host
+	index evictedIndex
+	// Hosts that were evicted lately, and numbers of more of them (lately.go)
+	lately  lately
+	numbers numbers
+	cleans  cleanFiles
 }
 
 // MaxResident is the limit from which the others follow. Tests reduce it.

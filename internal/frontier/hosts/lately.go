@@ -72,3 +72,42 @@ func (s *Eviction) keepLately(h *Host) {
 	s.domains.letGo(set[next].domain)
 	set[next] = latelySlot{h.Name, h.ID, h.Domain}
 }
+
+// A link to a known URL of an evicted host needs the host's number only, and nothing else of it.
+// The numbers of many more hosts than lately.go has are cached here, without their names.
+
+// numbersFor is the number of slots for each host that may be resident: 32,768 per shard, which
+// take 256 KiB.
+const numbersFor = 32
+
+// numbers caches the numbers of hosts. It compares only hashes of names, so a hit is not quite
+// certain: one wrong name in four billion has the hash of the right one.
+type numbers struct{ slots []numberSlot }
+
+type numberSlot struct {
+	tag uint32       // of the host's name
+	id  store.HostID // 0: the slot is free
+}
+
+// slot returns the only slot where the host of that name may be, and the tag of the name.
+func (n *numbers) slot(name canon.Host) (*numberSlot, uint32) {
+	if n.slots == nil {
+		n.slots = make([]numberSlot, numbersFor*max(MaxResident, 1))
+	}
+	h := maphash.String(latelySeed, string(name))
+	return &n.slots[h%uint64(len(n.slots))], uint32(h >> 32)
+}
+
+// find returns the number that the host of that name most probably has; 0: it is not known here.
+func (n *numbers) find(name canon.Host) store.HostID {
+	if slot, tag := n.slot(name); slot.tag == tag {
+		return slot.id
+	}
+	return 0
+}
+
+// keep remembers the number of a host, in the place of another one.
+func (n *numbers) keep(name canon.Host, id store.HostID) {
+	slot, tag := n.slot(name)
+	*slot = numberSlot{tag, id}
+}

@@ -28,6 +28,23 @@ func (s *Eviction) HostNamed(name canon.Host) (*Host, error) {
 	return s.HostWith(id)
 }
 
+// Evicted returns the id of the host of that name if it is known and not in memory; otherwise 0. In
+// very rare cases it is the id of another host: the caller must compare whole URLs, and use nothing
+// else of the host.
+func (s *Eviction) Evicted(name canon.Host) store.HostID {
+	if s.Hosts[name] != nil {
+		return 0
+	}
+	if id := s.numbers.find(name); id != 0 {
+		return id
+	}
+	id := hostNumber(s.file.Tx, name)
+	if id != 0 {
+		s.numbers.keep(name, id)
+	}
+	return id
+}
+
 // hostNumber is the id of a host in a file, 0 when it has none.
 func hostNumber(tx *bolt.Tx, name canon.Host) store.HostID {
 	b := tx.Bucket(store.BucketNames)
@@ -126,6 +143,7 @@ func (s *Eviction) forget(h *Host) {
 	delete(s.Hosts, h.Name)
 	delete(s.ByID, h.ID)
 	s.keepLately(h)
+	s.numbers.keep(h.Name, h.ID)
 	s.domains.letGo(h.Domain)
 }
 

@@ -50,6 +50,12 @@ func (s *Links) Apply(l *crawl.Links, now time.Time) error {
 			continue
 		}
 		if h == nil || h.Name != name {
+			if mod == 0 && s.isKnownElsewhere(name, u, l.Depth) {
+				if l.Source == crawl.SourcePage {
+					s.Recent.add(u, l.Depth)
+				}
+				continue
+			}
 			var err error
 			if h, err = s.urls.LinkedHost(name, l.Seed); err != nil {
 				return err
@@ -93,6 +99,23 @@ func (s *Links) Apply(l *crawl.Links, now time.Time) error {
 		}
 	}
 	return nil
+}
+
+// isKnownElsewhere reports whether a link leads to a host that is not in memory and changes
+// nothing, because its URL is known at this depth or a smaller one. Most links to other hosts are
+// such. They need only the seen set and the URL's record, so the host is not loaded. A refused URL
+// does not count: it may belong to a closed host, which the link may open.
+func (s *Links) isKnownElsewhere(name canon.Host, u canon.URL, depth int) bool {
+	id := s.ledger.Evicted(name)
+	if id == 0 {
+		return false
+	}
+	_, v := s.urls.Find(id, store.SeenHash(u), u)
+	if v == nil {
+		return false
+	}
+	_, known, class := urls.Peek(v, u)
+	return known <= depth && class != crawl.Refused
 }
 
 // offer is one link that is being looked up in the seen set.
