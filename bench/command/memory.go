@@ -30,33 +30,55 @@ func OwnMemory() Memory { return memoryOf("self") }
 // system does not report it, for example because the process has ended.
 func MemoryOf(pid int) Memory {
 	m := memoryOf(strconv.Itoa(pid))
+	for _, child := range children(pid) {
+		m = m.Add(MemoryOf(child))
+	}
+	return m
+}
+
+// PeaksOf enters into peaks, by process, the resident memory that a process and its child processes
+// have had at most so far, in bytes. The system keeps that number for the program that a process
+// runs now, and forgets it when the process ends.
+func PeaksOf(pid int, peaks map[int]int64) {
+	peaks[pid] = max(peaks[pid], statusOf(strconv.Itoa(pid))["VmHWM"])
+	for _, child := range children(pid) {
+		PeaksOf(child, peaks)
+	}
+}
+
+// children returns the child processes of a process.
+func children(pid int) (all []int) {
 	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	for _, l := range lists {
 		text, _ := os.ReadFile(l) // the thread may have ended
 		for _, child := range strings.Fields(string(text)) {
 			if n, err := strconv.Atoi(child); err == nil {
-				m = m.Add(MemoryOf(n))
+				all = append(all, n)
 			}
 		}
 	}
-	return m
+	return all
 }
 
-func memoryOf(process string) (m Memory) {
+func memoryOf(process string) Memory {
+	s := statusOf(process)
+	return Memory{Anonymous: s["RssAnon"], Files: s["RssFile"]}
+}
+
+// statusOf returns the numbers of bytes in the status of a process, by name.
+func statusOf(process string) map[string]int64 {
+	all := map[string]int64{}
 	f, err := os.Open("/proc/" + process + "/status")
 	if err != nil {
-		return m
+		return all
 	}
 	defer f.Close()
 	for sc := bufio.NewScanner(f); sc.Scan(); {
 		name, value, _ := strings.Cut(sc.Text(), ":")
-		var kib int64
-		switch _, _ = fmt.Sscan(value, &kib); name {
-		case "RssAnon":
-			m.Anonymous = kib << 10
-		case "RssFile":
-			m.Files = kib << 10
+		if number, found := strings.CutSuffix(value, " kB"); found {
+			kib, _ := strconv.ParseInt(strings.TrimSpace(number), 10, 64) // otherwise it is 0
+			all[name] = kib << 10
 		}
 	}
-	return m
+	return all
 }

@@ -1,8 +1,9 @@
 // Command peers crawls one web with many crawlers, in turns, and measures what a page costs each:
 // CPU time of all its processes, wall-clock time, and memory. The results are in bench/results.
 //
-//	go run ./peers                          ours in four ways, the raw limit, and three others
-//	go run ./peers -rows stored,raw,wget2   some of them
+//	go run ./peers                          ours in four ways, the lean limit, and three others
+//	go run ./peers -aims                    is each of our aims reached?
+//	go run ./peers -rows stored,lean,wget2  some of them
 //	go run ./peers -rows stored,daemons-1   all in one process, and by daemons over TCP
 //	go run ./peers -list                    the available rows
 //	go run ./peers -smoke                   all rows, small: does everything work?
@@ -55,7 +56,7 @@ func main() {
 // children are what this program does in separate processes.
 var children = map[string]func(args []string) int{
 	site.Command: func(args []string) int { return site.Serve(args, os.Stdin, os.Stdout, os.Stderr) },
-	"raw":        child(raw),
+	"lean":       child(lean),
 	"colly":      child(collyCrawl),
 	"discard":    child(discard),
 }
@@ -74,7 +75,7 @@ func child(do func(args []string) error) func([]string) int {
 func parse(args []string, stderr io.Writer) (settings, error) {
 	s := settings{}
 	var rows string
-	var smoke bool
+	var smoke, aims bool
 	f := flag.NewFlagSet("peers", flag.ContinueOnError)
 	f.SetOutput(stderr)
 	f.IntVar(&s.hosts, "hosts", 100, "hosts of the web")
@@ -88,12 +89,16 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	f.StringVar(&s.out, "out", "results", "write DATE-MACHINE.md and DATE-MACHINE.json into this folder; empty: only print")
 	f.StringVar(&s.machine, "machine", "", "the machine's name in the results; empty: its processor's")
 	f.BoolVar(&s.list, "list", false, "list the rows")
+	f.BoolVar(&aims, "aims", false, "print whether each aim is reached: the rows and the number of pages that the aims need, in place of -rows, -hosts and -pages")
 	f.BoolVar(&smoke, "smoke", false, "one small round, which measures nothing and is not written down")
 	if err := f.Parse(args); err != nil {
 		return s, err
 	}
 	if rows != "" {
 		s.rows = strings.Split(rows, ",")
+	}
+	if aims {
+		s.rows, s.hosts, s.pages = aimRows, aimHosts, aimPages/aimHosts
 	}
 	if smoke {
 		s.hosts, s.pages, s.rounds, s.out = 5, 20, 1, ""
@@ -137,7 +142,7 @@ func run(ctx context.Context, s settings, w io.Writer) error {
 		return err
 	}
 	failed := 0
-	for i := range s.rounds {
+	for i := range s.rounds { // each with all rows in turns
 		for k, r := range rows {
 			res := measure(ctx, s, r, dir)
 			if ctx.Err() != nil {

@@ -4,18 +4,14 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/gocolly/colly/v2"
-	"golang.org/x/net/html"
 )
 
 // atOnce is the number of concurrent requests of a crawler that must be configured with one.
@@ -83,93 +79,4 @@ func collyCrawl(args []string) error {
 	}
 	c.Wait()
 	return nil
-}
-
-func rawRow(ctx context.Context, r *race) error {
-	file, err := r.urls()
-	if err != nil {
-		return err
-	}
-	return r.self(ctx, "raw", r.web.Addr, file)
-}
-
-// raw fetches the URLs in a file from an address, and counts the links of the pages. As many
-// goroutines as concurrent requests take one URL each; connections are kept.
-func raw(args []string) error {
-	text, err := os.ReadFile(args[1])
-	if err != nil {
-		return err
-	}
-	client := &http.Client{Transport: transport(args[0])}
-	var wg sync.WaitGroup
-	var links atomic.Int64
-	var failed error
-	var once sync.Once
-	hosts := make(chan []string)
-	for range atOnce {
-		wg.Go(func() {
-			for urls := range hosts {
-				for _, u := range urls {
-					n, err := tokenized(client, u)
-					if err != nil {
-						once.Do(func() { failed = err })
-					}
-					links.Add(int64(n))
-				}
-			}
-		})
-	}
-	for _, urls := range byHost(strings.Fields(string(text))) {
-		hosts <- urls
-	}
-	close(hosts)
-	wg.Wait()
-	fmt.Println(links.Load(), "links")
-	return failed
-}
-
-// byHost divides URLs where the host changes.
-func byHost(urls []string) (out [][]string) {
-	last := ""
-	for _, u := range urls {
-		after := strings.TrimPrefix(u, "http://")
-		host, _, _ := strings.Cut(after, "/")
-		if host != last || len(out) == 0 {
-			out, last = append(out, nil), host
-		}
-		out[len(out)-1] = append(out[len(out)-1], u)
-	}
-	return out
-}
-
-// tokenized fetches a page and counts its links.
-func tokenized(client *http.Client, u string) (links int, err error) {
-	resp, err := client.Get(u)
-	if err != nil {
-		return 0, err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return 0, fmt.Errorf("%s: %s", u, resp.Status)
-	}
-	z := html.NewTokenizer(resp.Body)
-	for {
-		switch z.Next() {
-		case html.ErrorToken:
-			if z.Err() != io.EOF {
-				return links, z.Err()
-			}
-			return links, nil
-		case html.StartTagToken:
-			name, more := z.TagName()
-			link := len(name) == 1 && name[0] == 'a'
-			for more && link {
-				var key []byte
-				key, _, more = z.TagAttr()
-				if string(key) == "href" {
-					links++
-				}
-			}
-		}
-	}
 }

@@ -110,8 +110,9 @@ func (p *process) stop() error {
 	}
 }
 
-// memory returns the current memory of all processes together.
-func (r *race) memory() (m command.Memory) {
+// memory returns the current memory of all processes together. It enters into peaks the most that
+// each process has had so far, child processes included.
+func (r *race) memory(peaks map[int]int64) (m command.Memory) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, p := range r.procs {
@@ -119,6 +120,7 @@ func (r *race) memory() (m command.Memory) {
 		case <-p.over:
 		default:
 			m = m.Add(command.MemoryOf(p.cmd.Process.Pid))
+			command.PeaksOf(p.cmd.Process.Pid, peaks)
 		}
 	}
 	return m
@@ -148,7 +150,9 @@ type result struct {
 	Parts    map[string]float64 `json:"cpuMicrosAPageParts"`
 	// Memory is the maximum memory of all processes together.
 	Memory command.Memory `json:"memoryBytes"`
-	Server float64        `json:"serverMicrosAPage"` // the CPU time of the web itself
+	// Peak is the sum of the resident memory that each process had at most (VmHWM), in bytes.
+	Peak   int64   `json:"peakBytes"`
+	Server float64 `json:"serverMicrosAPage"` // the CPU time of the web itself
 	// Others is how many cores were used by other processes than the crawler, the web and this
 	// program.
 	Others float64 `json:"othersCores"`
@@ -158,8 +162,8 @@ func (r result) line() string {
 	if r.Error != "" {
 		return r.Error
 	}
-	return fmt.Sprintf("%d pages in %.2f s, %.1f µs of CPU a page, %d MiB anonymous, %d of files; others used %.2f cores",
-		r.Pages, r.Wall, r.CPU, r.Memory.Anonymous>>20, r.Memory.Files>>20, r.Others)
+	return fmt.Sprintf("%d pages in %.2f s, %.1f µs of CPU a page, %.0f MB of peak RSS; others used %.2f cores",
+		r.Pages, r.Wall, r.CPU, peak(r), r.Others)
 }
 
 // measure lets one row crawl the web once.
@@ -191,7 +195,7 @@ func measured(ctx context.Context, s settings, row row, parent string, res *resu
 		return err
 	}
 	busy, own, start := machineBusy(), ownCPU(), time.Now()
-	watched := r.watch(&res.Memory)
+	watched := r.watch(res)
 	err = row.run(ctx, r)
 	end := time.Now()
 	watched()
@@ -222,14 +226,20 @@ func measured(ctx context.Context, s settings, row row, parent string, res *resu
 }
 
 // watch samples the memory twenty times a second until the function that it returns is called.
-func (r *race) watch(most *command.Memory) (stop func()) {
+func (r *race) watch(res *result) (stop func()) {
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
+		peaks := map[int]int64{}
+		defer func() {
+			for _, p := range peaks {
+				res.Peak += p
+			}
+		}()
 		t := time.NewTicker(50 * time.Millisecond)
 		defer t.Stop()
 		for {
-			*most = most.Max(r.memory())
+			res.Memory = res.Memory.Max(r.memory(peaks))
 			select {
 			case <-quit:
 				return

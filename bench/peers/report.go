@@ -122,7 +122,7 @@ func (r *report) row(name string) *measuredRow {
 }
 
 // over are the rows to which others are compared, if they were measured.
-var over = []string{"raw", "wget2", "stored"}
+var over = []string{"lean", "wget2", "stored"}
 
 func (r *report) print(w io.Writer) {
 	m := r.Machine
@@ -138,6 +138,7 @@ func (r *report) print(w io.Writer) {
 	}
 	r.printTable(w)
 	r.printParts(w)
+	r.printAims(w)
 	fmt.Fprintln(w)
 	for _, row := range r.Rows {
 		fmt.Fprintf(w, "- %s: %s\n", row.Name, row.Says)
@@ -158,7 +159,7 @@ func (r *report) printTable(w io.Writer) {
 			against = append(against, row.median(cpu))
 		}
 	}
-	head += " rounds | seconds | pages a second | MiB anonymous | MiB of files | pages | requests | the web's own µs |"
+	head += " rounds | seconds | pages a second | peak RSS, MB | MiB anonymous | MiB of files | pages | requests | the web's own µs |"
 	fmt.Fprintf(w, "%s\n|---%s|\n", head, strings.Repeat("|---:", strings.Count(head, "|")-2))
 	for i := range r.Rows {
 		row := &r.Rows[i]
@@ -180,7 +181,7 @@ func (r *report) printTable(w io.Writer) {
 			fmt.Fprintf(w, " %.0f", one.CPU)
 		}
 		wall := row.median(func(o result) float64 { return o.Wall })
-		fmt.Fprintf(w, " | %.2f | %.0f | %.0f | %.0f | %d | %.0f | %.1f |\n", wall, float64(all[0].Pages)/wall,
+		fmt.Fprintf(w, " | %.2f | %.0f | %.0f | %.0f | %.0f | %d | %.0f | %.1f |\n", wall, float64(all[0].Pages)/wall, row.median(peak),
 			row.median(func(o result) float64 { return float64(o.Memory.Anonymous) / (1 << 20) }),
 			row.median(func(o result) float64 { return float64(o.Memory.Files) / (1 << 20) }),
 			all[0].Pages, row.median(func(o result) float64 { return float64(o.Requests) }),

@@ -27,8 +27,8 @@ type row struct {
 }
 
 var rowsThere = []row{
-	{name: "raw", usual: true, run: rawRow,
-		about: "net/http and x/net/html: known URLs fetched, a tokenizer counts their links; nothing found, checked or kept"},
+	{name: "lean", usual: true, run: leanRow,
+		about: "the lean limit: net/http, a tokenizer of x/net/html counts the links of known pages, a buffer for each of 64 workers; nothing found, checked or kept"},
 	{name: "discarded", usual: true, run: discardRow, about: "ours, pages fetched and read for links, nothing kept of them"},
 	{name: "stored", usual: true, run: ours("--search=false"), about: "ours, curtsy crawl --search=false"},
 	{name: "searchable", usual: true, run: ours(), about: "ours, curtsy crawl"},
