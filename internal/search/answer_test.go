@@ -426,7 +426,7 @@ func TestSimHash(t *testing.T) {
 			if changes > 0 && i%(2000/changes) == 0 {
 				w++
 			}
-			s.add(w)
+			s.add([]uint32{w}, 0)
 		}
 		return s.hash()
 	}
@@ -435,7 +435,7 @@ func TestSimHash(t *testing.T) {
 	}
 	var short simHash
 	for i := range 20 {
-		short.add(uint32(i))
+		short.add([]uint32{uint32(i)}, 0)
 	}
 	if short.hash() != 0 || alike(0, 0) {
 		t.Error("a short text says something")

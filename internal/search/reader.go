@@ -40,6 +40,7 @@ type reader struct {
 	build   segment.Builder
 	langs   []string // by number; the first is none
 	buf     []byte
+	hashes  []uint32      // of some words
 	content pages.Content // nil: pages are read as they are
 }
 
@@ -89,8 +90,8 @@ func (r *reader) take(p *pages.Page, t *pagetext.Reading, lang string) {
 	if d := dateOf(p, t); !d.IsZero() {
 		f.Date = int32(d.Unix() / (24 * 3600))
 	}
-	r.build.Page(f)
-	w := pageWords{r: r, lang: r.langNumber(lang)}
+	r.build.Page(f, r.langNumber(lang))
+	w := pageWords{r: r}
 	title, rest := titleOf(p, t)
 	w.begin(segment.Title)
 	w.add(title)
@@ -128,7 +129,7 @@ func (r *reader) take(p *pages.Page, t *pagetext.Reading, lang string) {
 		r.build.Link(segment.Hash(string(l.Href)))
 		n := 0
 		r.tokens.Tokens(l.Text, func(t analysis.Token) bool {
-			r.build.LinkWord(t.Word, t.Hash, w.lang)
+			r.build.LinkWord(t.Word)
 			n++
 			return n < 32
 		})
@@ -158,7 +159,7 @@ func eachPart(t *pagetext.Reading, around bool, do func([]byte)) {
 // pageWords assigns positions to the words of a page's parts.
 type pageWords struct {
 	r    *reader
-	lang uint8
+	part segment.Field
 	pos  uint32
 	end  uint32
 	n    uint32 // number of words of the part, without wholes
@@ -178,29 +179,51 @@ func (w *pageWords) sum() uint64 {
 	return w.text
 }
 
-func (w *pageWords) begin(f segment.Field) { w.pos, w.end, w.n = f.Start(), (f + 1).Start(), 0 }
+func (w *pageWords) begin(f segment.Field) {
+	w.part, w.pos, w.end, w.n = f, f.Start(), (f + 1).Start(), 0
+}
 
 func (w *pageWords) count() uint32 { return w.n }
 
-func (w *pageWords) add(text []byte) {
-	w.r.tokens.Tokens(text, func(t analysis.Token) bool {
-		if w.pos >= w.end || w.all >= maxTokens {
-			return false
+func (w *pageWords) add(text []byte) { w.r.tokens.Terms(text, w.addSome) }
+
+// addSome adds words, and reports whether there is space for more.
+func (w *pageWords) addSome(terms []segment.Term, long []byte) bool {
+	n := w.fitting(terms)
+	hashes := w.r.hashes[:0]
+	w.pos, hashes = w.r.build.Add(terms[:n], long, w.pos, hashes)
+	w.r.hashes = hashes
+	w.all += n
+	w.n += uint32(len(hashes))
+	switch w.part {
+	case segment.Body:
+		w.text = w.sim.add(hashes, w.text)
+	case segment.Around:
+		for _, h := range hashes {
+			w.text = addHash(w.text, h)
 		}
-		w.r.build.Word(t.Word, t.Hash, w.lang, w.pos)
-		w.all++
-		if !t.Whole {
-			if w.pos >= segment.Body.Start() {
-				w.text = (w.text ^ uint64(t.Hash)) * 1099511628211
-				if w.end == segment.Around.Start() {
-					w.sim.add(t.Hash)
-				}
-			}
-			w.pos++
-			w.n++
+	}
+	return n == len(terms)
+}
+
+// addHash is a hash of a text with one more word, by the word's hash.
+func addHash(text uint64, word uint32) uint64 { return (text ^ uint64(word)) * 1099511628211 }
+
+// fitting is how many words may be added: the part has a limit, and the page has.
+func (w *pageWords) fitting(terms []segment.Term) int {
+	n, left := min(len(terms), maxTokens-w.all), int(w.end)-int(w.pos)
+	if n <= left { // nearly always
+		return n
+	}
+	for i := range terms[:n] {
+		if left <= 0 { // the gap after a heading may reach beyond the part
+			return i
 		}
-		return true
-	})
+		if !terms[i].Whole {
+			left--
+		}
+	}
+	return n
 }
 
 // pathWords returns the last part of a URL's path without its extension, and the parts before it.

@@ -25,18 +25,29 @@ const (
 	simDiffer = 3
 )
 
-func (s *simHash) add(word uint32) {
-	h := (uint64(s.last[0])<<32 | uint64(s.last[1])) ^ uint64(word)*0x9E3779B97F4A7C15
-	s.last[0], s.last[1] = s.last[1], word
-	if s.words++; s.words < 3 {
-		return
+// add adds the hashes of words that follow one another. On the way it adds them to text as addHash
+// does, because the processor can do both at the same time.
+func (s *simHash) add(words []uint32, text uint64) uint64 {
+	before := uint64(s.last[0])<<32 | uint64(s.last[1])
+	skip := max(0, 2-s.words) // words with less than two before them
+	for i, word := range words {
+		text = addHash(text, word)
+		h := before ^ uint64(word)*0x9E3779B97F4A7C15
+		before = before<<32 | uint64(word)
+		h ^= h >> 29
+		h *= 0xBF58476D1CE4E5B9
+		h ^= h >> 32
+		if h%simSample == 0 && i >= skip {
+			s.use(h)
+		}
 	}
-	h ^= h >> 29
-	h *= 0xBF58476D1CE4E5B9
-	h ^= h >> 32
-	if h%simSample != 0 {
-		return
-	}
+	s.last = [2]uint32{uint32(before >> 32), uint32(before)}
+	s.words += len(words)
+	return text
+}
+
+// use adds a run that was chosen.
+func (s *simHash) use(h uint64) {
 	s.chosen++
 	h *= 0x94D049BB133111EB // the bits that chose the run are the same for all
 	h ^= h >> 31

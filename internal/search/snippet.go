@@ -12,7 +12,6 @@ import (
 	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/internal/pagetext"
 	"github.com/curtsy/curtsy/internal/search/analysis"
-	"github.com/curtsy/curtsy/internal/search/segment"
 )
 
 const (
@@ -38,7 +37,7 @@ type snipper struct {
 	extract pagetext.Extractor
 	tokens  analysis.Tokenizer
 	wanted  map[string]int // word → clause
-	maybe   [16]uint64     // a bit for some bits of the hash of each of these
+	maybe   [16]uint64     // maybeBit of each of these
 	light   []bool
 	heavy   int // number of clauses that are not light
 	plan    *Plan
@@ -80,8 +79,8 @@ func (r *snipper) prepare(p *Plan) {
 			for _, s := range m.Slots {
 				for _, f := range s.Forms {
 					r.wanted[f.Word] = i
-					h := segment.HashOf([]byte(f.Word))
-					r.maybe[h>>6&15] |= 1 << (h & 63)
+					h := maybeBit([]byte(f.Word))
+					r.maybe[h>>6] |= 1 << (h & 63)
 				}
 			}
 		}
@@ -212,7 +211,7 @@ func mainStretch(text []byte, spans []pagetext.Span) []byte {
 func (r *snipper) look(text []byte, spans []pagetext.Span, title string) (marks []mark, main bool) {
 	r.marks = r.marks[:0]
 	r.tokens.Tokens(text, func(t analysis.Token) bool {
-		if r.maybe[t.Hash>>6&15]>>(t.Hash&63)&1 != 0 {
+		if h := maybeBit(t.Word); r.maybe[h>>6]>>(h&63)&1 != 0 {
 			if i, ok := r.wanted[string(t.Word)]; ok {
 				r.marks = append(r.marks, mark{i, t.Start, t.End})
 			}
@@ -228,6 +227,14 @@ func (r *snipper) look(text []byte, spans []pagetext.Span, title string) (marks 
 	})
 	marks, beyond := beyondTitle(marks, text, title)
 	return marks, main && beyond
+}
+
+// maybeBit is a number below 1,024 in which most words differ.
+func maybeBit(word []byte) uint32 {
+	if len(word) == 0 {
+		return 0
+	}
+	return (uint32(word[0])*31 + uint32(word[len(word)/2])*7 + uint32(word[len(word)-1])*131 + uint32(len(word))) & 1023
 }
 
 // within removes the marks for which drop returns true, unless there are no others, which it

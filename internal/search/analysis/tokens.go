@@ -19,7 +19,6 @@ const (
 // Token is one word of a text, with its position.
 type Token struct {
 	Word       []byte // in lower case; valid until emit returns
-	Hash       uint32 // segment.HashOf(Word)
 	Start, End int    // bytes of the text
 	// A name that consists of words (pg_stat_activity, os.path.join, C++) is also emitted as a
 	// whole, before its parts. It has no position of its own: the part that follows has the same.
@@ -29,6 +28,7 @@ type Token struct {
 // Tokenizer divides text into words. The zero value is ready to use. It must not be used
 // concurrently.
 type Tokenizer struct {
+	terms   terms
 	lowered [128]byte
 	slots   []lowSlot
 	parts   [maxParts]span
@@ -78,85 +78,59 @@ var class = func() (c [256]uint8) {
 // Tokens calls emit for each word of text in order, until emit returns false.
 func (z *Tokenizer) Tokens(text []byte, emit func(Token) bool) {
 	for i := 0; i < len(text); {
-		switch class[text[i]] {
-		case classSep:
+		if class[text[i]] == classSep {
 			i++
-		case classSign:
-			end := i + 1
-			for end < len(text) && class[text[end]] == classSign {
-				end++
-			}
-			if end < len(text) && class[text[end]] != classSep {
-				// A word follows: `-Wall`, `.htaccess`, `__init__`; or a joiner after spaces.
-				from := end
-				if prefix := text[i:end]; free(text, i) && isPrefix(prefix) {
-					from = i
-				}
-				next, ok := z.name(text, from, end, emit)
-				if !ok {
-					return
-				}
-				i = next
-				continue
-			}
-			if free(text, i) && isOperator(text[i:end]) && !z.signs(text, i, end, emit) {
-				return
-			}
-			i = end
-		case classMulti:
-			next, ok := z.name(text, i, i, emit)
-			if !ok {
-				return
-			}
-			i = next
-		default:
-			next, hash, plain := z.plainWord(text, i)
-			if !plain {
-				ok := false
-				if next, ok = z.name(text, i, i, emit); !ok {
-					return
-				}
-			} else if next-i <= MaxWord && !emit(Token{Word: z.lowered[:next-i], Hash: hash, Start: i, End: next}) {
-				return
-			}
-			i = next
+			continue
 		}
+		next, ok := z.step(text, i, emit)
+		if !ok {
+			return
+		}
+		i = next
 	}
 }
 
-// plainWord reads a word of ASCII letters and digits to which nothing is joined: nearly all words
-// of most pages. It writes the lower-case form to z.lowered and computes its hash on the way. For
-// all other words plain is false, and the other results have no meaning.
-func (z *Tokenizer) plainWord(text []byte, i int) (end int, hash uint32, plain bool) {
-	hash = segment.HashStart
-	start := i
-	if c := text[i]; class[c] == classUpper {
-		c |= 0x20
-		z.lowered[0], hash = c, (hash^uint32(c))*segment.HashStep
-		i++
+// step emits the word that begins at text[i], or the words if it is a name, and returns where they
+// end. The character there is not one that only separates words.
+//
+// name defines what a word is. Nearly all words are plain: ASCII letters and digits to which
+// nothing is joined. They need no more than plain and plainEnd.
+func (z *Tokenizer) step(text []byte, i int, emit func(Token) bool) (next int, ok bool) {
+	if c := class[text[i]]; c == classSign || c == classMulti {
+		return z.special(text, i, emit)
 	}
-	// A word longer than lowered is longer than MaxWord, so its bytes may be overwritten.
-	for ; i < len(text); i++ {
-		c := text[i]
-		if !small[c] {
-			break
-		}
-		z.lowered[(i-start)%len(z.lowered)] = c
-		hash = (hash ^ uint32(c)) * segment.HashStep
+	word, end := z.plain(text, i)
+	if word == nil || !plainEnd(text, i, end) {
+		return z.name(text, i, i, emit)
 	}
-	if i == len(text) {
-		return i, hash, true
-	}
-	switch c := text[i]; class[c] {
-	case classSep:
-		return i, hash, true
-	case classSign:
-		return i, hash, plainEnd(text, start, i)
-	case classUpper:
-		return z.capitals(text, start)
-	}
-	return 0, 0, false
+	return end, emit(Token{Word: word, Start: i, End: end})
 }
+
+// plain reads ASCII letters and digits from text[i] on, of which only the first, or only the first
+// ones, are capitals: otherwise it may be a name such as getElementById. word is nil if it is one,
+// or is longer than MaxWord.
+func (z *Tokenizer) plain(text []byte, i int) (word []byte, end int) {
+	first := text[i]
+	for end = i + 1; end < len(text) && small[text[end]]; end++ {
+		if end > i+MaxWord {
+			return nil, 0
+		}
+	}
+	switch {
+	case end < len(text) && class[text[end]] == classUpper:
+		return z.capitals(text, i)
+	case end-i > MaxWord:
+		return nil, 0
+	case class[first] != classUpper:
+		return text[i:end], end
+	}
+	copy(z.lowered[:], text[i:end])
+	z.lowered[0] = first | capitalBit
+	return z.lowered[:end-i], end
+}
+
+// capitalBit is the bit that a letter has in lower case only, and that digits have.
+const capitalBit = 0x20
 
 // small are the letters and digits that are their own lower-case form.
 var small = func() (s [256]bool) {
@@ -166,41 +140,80 @@ var small = func() (s [256]bool) {
 	return s
 }()
 
-// plainEnd reports whether the sign at i ends a sentence, usually, and cannot belong to the word
-// before it. Other signs are left to name.
-func plainEnd(text []byte, start, i int) bool {
-	c := text[i]
-	last := i+1 == len(text) || class[text[i+1]] == classSep
-	return last && c != '_' && c != '+' && c != '#' && !bytes.Equal(text[start:i], operatorWord)
-}
-
-// capitals is plainWord for words with capitals beside the first letter.
-func (z *Tokenizer) capitals(text []byte, i int) (end int, hash uint32, plain bool) {
-	hash = segment.HashStart
-	start, small := i, false
-	for ; i < len(text); i++ {
-		c := text[i]
+// capitals is plain for words with capitals beside the first letter.
+func (z *Tokenizer) capitals(text []byte, i int) (word []byte, end int) {
+	after := false // a small letter or a digit
+	for end = i; end < len(text) && end-i <= MaxWord; end++ {
+		c := text[end]
 		switch class[c] {
 		case classLower, classDigit:
-			small = true
+			after = true
 		case classUpper:
-			if small { // perhaps a name such as getElementById
-				return 0, 0, false
+			if after {
+				return nil, 0
 			}
-			c |= 0x20
-		case classSep:
-			return i, hash, true
-		case classSign:
-			return i, hash, plainEnd(text, start, i)
+			c |= capitalBit
 		default:
-			return 0, 0, false
+			return z.lowered[:end-i], end
 		}
-		if n := i - start; n < len(z.lowered) {
-			z.lowered[n] = c
-		}
-		hash = (hash ^ uint32(c)) * segment.HashStep
+		z.lowered[end-i] = c
 	}
-	return i, hash, true
+	if end-i > MaxWord {
+		return nil, 0
+	}
+	return z.lowered[:end-i], end
+}
+
+// special reads signs, or a word that begins with a character beyond ASCII, and returns where it
+// ends. A word directly after signs that do not belong to it is left for the next step.
+func (z *Tokenizer) special(text []byte, i int, emit func(Token) bool) (next int, ok bool) {
+	if class[text[i]] == classMulti {
+		return z.name(text, i, i, emit)
+	}
+	end := i + 1
+	for end < len(text) && class[text[end]] == classSign {
+		end++
+	}
+	if !free(text, i) {
+		return end, true
+	}
+	signs := text[i:end]
+	if end < len(text) && class[text[end]] != classSep {
+		// A word follows: `-Wall`, `.htaccess`, `__init__`; or a joiner after spaces.
+		if isPrefix(signs) {
+			return z.name(text, i, end, emit)
+		}
+		return end, true
+	}
+	if isOperator(signs) {
+		return end, emit(Token{Word: signs, Start: i, End: end, Whole: true})
+	}
+	return end, true
+}
+
+// plainEnd reports whether what follows a word of ASCII letters and digits, text[start:end], cannot
+// belong to it. If that takes more than a look at two characters, it returns false.
+func plainEnd(text []byte, start, end int) bool {
+	if end == len(text) {
+		return true
+	}
+	c, next := text[end], uint8(classSep)
+	switch class[c] {
+	case classSep:
+		return true
+	case classMulti:
+		return false
+	}
+	if end+1 < len(text) {
+		next = class[text[end+1]]
+	}
+	switch next {
+	case classSep: // the sign ends a sentence, usually
+		return c != '_' && c != '+' && c != '#' && (end-start != len(operatorWord) || !bytes.Equal(text[start:end], operatorWord))
+	case classSign:
+		return false
+	}
+	return c != '_' && c != '.' // the signs that join words; `::` has two
 }
 
 var operatorWord = []byte("operator")
@@ -234,12 +247,6 @@ func isOperator(signs []byte) bool {
 		return true
 	}
 	return false
-}
-
-// signs emits an operator.
-func (z *Tokenizer) signs(text []byte, start, end int, emit func(Token) bool) bool {
-	w := text[start:end]
-	return emit(Token{Word: w, Hash: segment.HashOf(w), Start: start, End: end, Whole: true})
 }
 
 // name emits the word that begins at text[i], with the words joined to it, and returns where it
@@ -317,13 +324,11 @@ func (z *Tokenizer) part(text []byte, p span, emit func(Token) bool) bool {
 	if p.humps {
 		humps = humpsOf(word)
 	}
-	low, hash := z.lower(word)
-	if !emit(Token{Word: low, Hash: hash, Start: p.start, End: p.end, Whole: len(humps) > 0}) {
+	if !emit(Token{Word: z.lower(word), Start: p.start, End: p.end, Whole: len(humps) > 0}) {
 		return false
 	}
 	for _, h := range humps {
-		low, hash := z.lower(word[h[0]:h[1]])
-		if !emit(Token{Word: low, Hash: hash, Start: p.start + h[0], End: p.start + h[1]}) {
+		if !emit(Token{Word: z.lower(word[h[0]:h[1]]), Start: p.start + h[0], End: p.start + h[1]}) {
 			return false
 		}
 	}
@@ -334,8 +339,7 @@ func (z *Tokenizer) whole(text []byte, start, end int, emit func(Token) bool) bo
 	if end-start > MaxWord {
 		return true
 	}
-	low, hash := z.lower(text[start:end])
-	return emit(Token{Word: low, Hash: hash, Start: start, End: end, Whole: true})
+	return emit(Token{Word: z.lower(text[start:end]), Start: start, End: end, Whole: true})
 }
 
 // joiner returns where the word begins that text[i:] joins to the one before; i if there is none.
@@ -442,13 +446,11 @@ func (z *Tokenizer) other(text []byte, i int, emit func(Token) bool) (next int, 
 func (z *Tokenizer) pairs(text []byte, start, end int, emit func(Token) bool) bool {
 	_, n := utf8.DecodeRune(text[start:end])
 	if start+n == end {
-		low, hash := z.lower(text[start:end])
-		return emit(Token{Word: low, Hash: hash, Start: start, End: end})
+		return emit(Token{Word: z.lower(text[start:end]), Start: start, End: end})
 	}
 	for i := start; i+n < end; {
 		_, m := utf8.DecodeRune(text[i+n : end])
-		low, hash := z.lower(text[i : i+n+m])
-		if !emit(Token{Word: low, Hash: hash, Start: i, End: i + n + m}) {
+		if !emit(Token{Word: z.lower(text[i : i+n+m]), Start: i, End: i + n + m}) {
 			return false
 		}
 		i, n = i+n, m
@@ -456,40 +458,38 @@ func (z *Tokenizer) pairs(text []byte, start, end int, emit func(Token) bool) bo
 	return true
 }
 
-// lower returns a word in lower case, with compatibility forms decomposed, and its hash. The word
-// is valid until the next call.
-func (z *Tokenizer) lower(word []byte) ([]byte, uint32) {
-	hash := uint32(segment.HashStart)
+// lower returns a word in lower case, with compatibility forms decomposed. It is valid until the
+// next call.
+func (z *Tokenizer) lower(word []byte) []byte {
 	low := z.lowered[:0]
-	for i, c := range word {
+	for _, c := range word {
 		if c >= 0x80 {
-			return z.lowerMulti(word, segment.HashOf(word))
+			return z.lowerMulti(word)
 		}
 		if class[c] == classUpper {
 			c |= 0x20
 		}
-		if i < len(z.lowered) {
+		if len(low) < len(z.lowered) {
 			low = append(low, c)
 		}
-		hash = (hash ^ uint32(c)) * segment.HashStep
 	}
-	return low, hash
+	return low
 }
 
-func (z *Tokenizer) lowerMulti(word []byte, hash uint32) ([]byte, uint32) {
+func (z *Tokenizer) lowerMulti(word []byte) []byte {
 	if z.slots == nil {
 		z.slots = make([]lowSlot, 1<<12)
 	}
+	hash := segment.HashOf(word)
 	s := &z.slots[(hash^hash>>15)&uint32(len(z.slots)-1)]
 	if string(s.word[:s.wordLen]) == string(word) {
-		low := s.low[:s.lowLen]
-		return low, segment.HashOf(low)
+		return s.low[:s.lowLen]
 	}
 	low := []byte(Lower(string(word)))
 	if len(word) <= len(s.word) && len(low) <= len(s.low) {
 		s.wordLen, s.lowLen = uint8(copy(s.word[:], word)), uint8(copy(s.low[:], low))
 	}
-	return low, segment.HashOf(low)
+	return low
 }
 
 // WordRune reports whether r is a character of words.

@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
-
-	"github.com/curtsy/curtsy/internal/search/segment"
 )
 
 // words returns the words of a text; names that are made of several words precede them in brackets.
@@ -121,9 +119,6 @@ func FuzzTokens(f *testing.F) {
 			}
 			if utf8.ValidString(text) && (!utf8.Valid(tok.Word) || strings.Contains(string(tok.Word), "\n")) {
 				t.Fatalf("%q: word %q", text, tok.Word)
-			}
-			if segment.HashOf(tok.Word) != tok.Hash {
-				t.Fatalf("%q: hash of %q", text, tok.Word)
 			}
 			if !tok.Whole && (tok.Start < last || tok.End < end) {
 				t.Fatalf("%q: %+v after %d", text, tok, last)

@@ -20,19 +20,18 @@ type Builder struct {
 	words table
 	added int // words of all pages
 
-	// The current page, until endPage. Words are numbered within it in the order of their
-	// occurrence.
+	// The current page, until endPage.
 	open   bool
-	stamp  uint32 // distinguishes its numbers from those of earlier pages
-	locals []local
-	at     []place
+	lang   uint8
+	page   pageWords
 	sorted []uint32
 
 	postings []posting // in the order of pages
-	places   []byte    // of the postings, as they are written in the segment
+	places   []byte    // of the postings that have several, as they are written in the segment
 
 	links    []link
 	linkWord []linkWord
+	long     []byte // of one of them
 
 	// Buffers of Finish.
 	order    []ranked
@@ -44,18 +43,15 @@ type Builder struct {
 	out      writer
 }
 
-// local is a word of the current page, and how often the page has it.
-type local struct{ word, n uint32 }
-
-// place is a position of a word in the current page; the word by its number in locals.
-type place struct{ local, pos uint32 }
-
 // posting records that a page has a word.
 type posting struct {
 	word, page uint32
-	from       uint32 // in Builder.places
-	body       uint32 // words of the body << 8 | Mask bits
+	from       uint32 // in Builder.places; with onePlace it is the position
+	body       uint32 // words of the body << 8 | Mask bits, and onePlace
 }
+
+// onePlace marks a posting of a word that a page has once. Most words of a page are such.
+const onePlace = 1 << 7
 
 // link is a link of a page.
 type link struct {
@@ -73,12 +69,13 @@ func (b *Builder) Len() int { return len(b.facts) }
 // segment needs.
 func (b *Builder) Words() int { return b.added + len(b.linkWord) }
 
-// Page begins a page.
-func (b *Builder) Page(f Facts) {
+// Page begins a page. lang is the number of the language of its words and links, below 32, which
+// Finish passes to keys.
+func (b *Builder) Page(f Facts, lang uint8) {
 	b.endPage()
 	b.facts = append(b.facts, f)
-	b.stamp++
-	b.open = true
+	b.page.begin()
+	b.open, b.lang = true, lang
 }
 
 // SetWords sets how many words the parts of the current page have, and the hashes of its text.
@@ -87,21 +84,15 @@ func (b *Builder) SetWords(n [Fields]uint32, text, sim uint64) {
 	f.Words, f.Text, f.Sim = n, text, sim
 }
 
-// Word adds a word of the current page. Positions of one page must not decrease. hash is HashOf the
-// word; lang is the number of a language, below 32, which Finish passes to keys.
-func (b *Builder) Word(word []byte, hash uint32, lang uint8, pos uint32) {
-	if len(word) == 0 || len(word) > maxKey {
-		return
-	}
-	w := b.words.number(word, hash, lang)
-	e := &b.words.entries[w]
-	if e.stamp != b.stamp {
-		e.stamp, e.local = b.stamp, uint32(len(b.locals))
-		b.locals = append(b.locals, local{word: w})
-	}
-	b.locals[e.local].n++
-	b.at = append(b.at, place{e.local, pos})
-	b.added++
+// Add adds words of the current page that follow one another from a position on, and returns the
+// position that follows. A whole has the position of the next word. Positions of one page must not
+// decrease. long has the bytes of long words: see Term.At. HashOf each word but the wholes is
+// appended to hashes.
+func (b *Builder) Add(terms []Term, long []byte, pos uint32, hashes []uint32) (next uint32, with []uint32) {
+	before := len(b.page.at)
+	next, with = b.page.words(terms, long, pos, &b.words, b.lang, hashes)
+	b.added += len(b.page.at) - before
+	return next, with
 }
 
 // endPage makes postings of the words of the current page.
@@ -110,29 +101,81 @@ func (b *Builder) endPage() {
 		return
 	}
 	b.open = false
-	b.next = b.next[:0]
-	sum := uint32(0)
-	for i := range b.locals {
-		b.next = append(b.next, sum)
-		sum += b.locals[i].n
+	locals, all := b.page.locals, b.page.at
+	for _, p := range all {
+		locals[p.local].n++
 	}
-	b.sorted = slices.Grow(b.sorted[:0], len(b.at))[:len(b.at)]
-	for _, p := range b.at {
-		b.sorted[b.next[p.local]] = p.pos
-		b.next[p.local]++
+	b.next = slices.Grow(b.next[:0], len(locals))[:len(locals)]
+	next, sum := b.next, uint32(0)
+	for i := range next {
+		next[i] = sum
+		sum += locals[i].n
+	}
+	b.sorted = slices.Grow(b.sorted[:0], len(all))[:len(all)]
+	for _, p := range all {
+		b.sorted[next[p.local]] = p.pos
+		next[p.local]++
 	}
 	page, from := uint32(len(b.facts)-1), uint32(0)
-	for i, l := range b.locals {
-		at := b.sorted[from:b.next[i]]
-		from = b.next[i]
-		b.list.beginPlaces()
-		for _, pos := range at {
-			b.list.position(pos)
+	b.postings = slices.Grow(b.postings, len(locals))
+	for i, l := range locals {
+		at := b.sorted[from:next[i]]
+		from = next[i]
+		if len(at) == 1 {
+			b.postings = append(b.postings, posting{l.word, page, at[0], partOf(at[0]) | onePlace})
+			continue
 		}
-		b.postings = append(b.postings, posting{l.word, page, uint32(len(b.places)), b.list.body<<8 | uint32(b.list.mask)})
-		b.places = appendPlaces(b.places, b.list.at)
+		p := posting{l.word, page, uint32(len(b.places)), 0}
+		b.places, p.body = appendPositions(b.places, at)
+		b.postings = append(b.postings, p)
 	}
-	b.locals, b.at = b.locals[:0], b.at[:0]
+}
+
+// partOf is what a position adds to posting.body.
+func partOf(pos uint32) uint32 {
+	switch f := FieldAt(pos); f {
+	case Body:
+		return 1 << 8
+	case Around:
+		return MaskAround
+	default:
+		return 1 << f
+	}
+}
+
+// appendPositions appends positions as appendPlaces does, and returns posting.body.
+func appendPositions(dst []byte, at []uint32) ([]byte, uint32) {
+	// Space for all is made at once, and a byte is left for the length.
+	begin := len(dst)
+	dst = slices.Grow(dst, 1+binary.MaxVarintLen32*len(at)+binary.MaxVarintLen32)
+	out := dst[begin:cap(dst)]
+	mask, inBody, was, n := uint32(0), uint32(0), uint32(0), 1
+	for _, pos := range at {
+		d := pos - was
+		was = pos
+		if pos-starts[Body] < starts[Around]-starts[Body] { // most are
+			inBody++
+		} else {
+			mask |= partOf(pos)
+		}
+		if d < 1<<14 { // without a branch for one or two bytes, which nobody can predict
+			more := (0x7F - d) >> 31
+			out[n], out[n+1] = byte(d&0x7F|more<<7), byte(d>>7)
+			n += 1 + int(more)
+			continue
+		}
+		n += binary.PutUvarint(out[n:], uint64(d))
+	}
+	if n <= 0x80 {
+		out[0] = byte(n - 1)
+	} else { // the length takes more than the byte that was left for it
+		var size [binary.MaxVarintLen64]byte
+		w := binary.PutUvarint(size[:], uint64(n-1))
+		copy(out[w:], out[1:n])
+		copy(out, size[:w])
+		n += w - 1
+	}
+	return dst[:begin+n], inBody<<8 | mask
 }
 
 // Link adds a link of the current page; LinkWord adds its words.
@@ -141,11 +184,13 @@ func (b *Builder) Link(target uint64) {
 }
 
 // LinkWord adds a word of the last link.
-func (b *Builder) LinkWord(word []byte, hash uint32, lang uint8) {
+func (b *Builder) LinkWord(word []byte) {
 	if len(word) == 0 || len(word) > maxKey {
 		return
 	}
-	b.linkWord = append(b.linkWord, linkWord{b.words.number(word, hash, lang), uint32(len(b.links) - 1)})
+	t, long := TermOf(word, b.long[:0])
+	b.long = long
+	b.linkWord = append(b.linkWord, linkWord{b.words.number(word, &t, b.lang), uint32(len(b.links) - 1)})
 }
 
 // Finish returns the segment and removes its pages from the Builder. keys is called for each word,
@@ -157,7 +202,7 @@ func (b *Builder) Finish(keys func(word []byte, langs uint32, emit func(key []by
 	ends := b.sortPostings()
 	pairEnds := b.sortPairs(refs)
 	b.order = b.words.sorted(b.order[:0])
-	out, list := &b.out, &b.list
+	out := &b.out
 	out.reset()
 	ord := uint32(0)
 	emit := func(key []byte) { out.key(key, ord) }
@@ -167,17 +212,9 @@ func (b *Builder) Finish(keys func(word []byte, langs uint32, emit func(key []by
 		if len(postings) == 0 && len(pairs) == 0 {
 			continue // its page was removed
 		}
-		list.reset()
-		for _, p := range postings {
-			list.posting(p.page, p.body>>8, byte(p.body), b.places[p.from:])
-		}
-		sortPairs(pairs)
-		for _, p := range slices.Compact(pairs) {
-			list.pair(p)
-		}
 		word := b.words.word(w)
 		ord = out.words.n
-		out.word(word, list)
+		b.write(word, postings, pairs)
 		keys(word, b.words.entries[w].langs, emit)
 	}
 	for i := range b.facts {
@@ -186,6 +223,49 @@ func (b *Builder) Finish(keys func(word []byte, langs uint32, emit func(key []by
 	seg := out.finish(targets)
 	b.Reset()
 	return seg
+}
+
+// write writes a word with its lists.
+func (b *Builder) write(word []byte, postings []posting, pairs []pair) {
+	dst := b.out.lists
+	e := written{from: len(dst), df: uint32(len(postings))}
+	for _, p := range postings {
+		dst = appendUvarint(dst, p.page-e.last)
+		e.last = p.page
+		dst = appendCounts(dst, p.body>>8, byte(p.body)&^onePlace)
+	}
+	e.pages = len(dst) - e.from
+	for _, p := range postings {
+		if p.body&onePlace != 0 {
+			begin := len(dst)
+			dst = appendUvarint(append(dst, 0), p.from)
+			dst[begin] = byte(len(dst) - begin - 1)
+			continue
+		}
+		places := b.places[p.from:]
+		n, w := binary.Uvarint(places)
+		dst = append(dst, places[:w+int(n)]...)
+	}
+	e.places = len(dst) - e.from - e.pages
+	if len(pairs) > 0 {
+		list := &b.list
+		list.reset()
+		sortPairs(pairs)
+		for _, p := range slices.Compact(pairs) {
+			list.pair(p)
+		}
+		dst = append(dst, list.links...)
+		e.pairs, e.links = list.pairs, len(list.links)
+	}
+	b.out.lists = dst
+	b.out.entry(word, &e)
+}
+
+func appendUvarint(dst []byte, n uint32) []byte {
+	if n < 0x80 {
+		return append(dst, byte(n))
+	}
+	return binary.AppendUvarint(dst, uint64(n))
 }
 
 // sortPostings sorts the postings into byWord, and returns where those of each word begin; those of
@@ -239,7 +319,7 @@ func (b *Builder) Mark() Mark {
 
 // Back removes what was added since a Mark.
 func (b *Builder) Back(m Mark) {
-	b.open, b.locals, b.at = false, b.locals[:0], b.at[:0]
+	b.open = false
 	b.facts, b.added, b.postings, b.places = b.facts[:m.pages], m.words, b.postings[:m.postings], b.places[:m.places]
 	b.links, b.linkWord = b.links[:m.links], b.linkWord[:m.linkWords]
 }
@@ -248,7 +328,7 @@ func (b *Builder) Back(m Mark) {
 func (b *Builder) Reset() {
 	b.Back(Mark{})
 	b.words.reset()
-	b.stamp = 0
+	b.page.reset()
 }
 
 // targets writes the addresses to which links lead, and returns the number of each link's target.
@@ -282,123 +362,4 @@ func (b *Builder) targets() (refs []uint32, section []byte) {
 		refs[k&low] = t.n - 1
 	}
 	return refs, t.finish()
-}
-
-// lists are the lists of one word that is being written.
-type lists struct {
-	pages, places, links []byte
-	df, last             uint32 // pages so far, and the last of them
-	pairs                uint32
-	lastPair             pair
-
-	mask byte // of the current page
-	body uint32
-	was  uint32
-	at   []byte
-}
-
-func (l *lists) reset() {
-	*l = lists{pages: l.pages[:0], places: l.places[:0], links: l.links[:0], at: l.at[:0]}
-}
-
-// begin begins a page; position adds its positions; end ends it.
-func (l *lists) begin(page uint32) {
-	l.page(page)
-	l.beginPlaces()
-}
-
-// page writes the number of a page.
-func (l *lists) page(page uint32) {
-	delta := page
-	if l.df > 0 {
-		delta -= l.last
-	}
-	l.pages = binary.AppendUvarint(l.pages, uint64(delta))
-	l.df, l.last = l.df+1, page
-}
-
-func (l *lists) beginPlaces() { l.mask, l.body, l.was, l.at = 0, 0, 0, l.at[:0] }
-
-// The parts of a page other than its body that have a word, as bits of Postings.Mask.
-const (
-	MaskTitle  = 1 << Title
-	MaskURL    = 1 << URL
-	MaskHeads  = 1 << Heads
-	MaskAround = 1 << 3
-)
-
-func (l *lists) position(pos uint32) {
-	d := pos - l.was
-	l.was = pos
-	if pos >= starts[Body] && pos < starts[Around] { // most are
-		l.body++
-		if d < 0x80 {
-			l.at = append(l.at, byte(d))
-			return
-		}
-	} else {
-		switch f := FieldAt(pos); f {
-		case Around:
-			l.mask |= MaskAround
-		default:
-			l.mask |= 1 << f
-		}
-	}
-	l.at = binary.AppendUvarint(l.at, uint64(d))
-}
-
-// manyBody is the number of words in the body from which on it is written separately.
-const manyBody = 15
-
-func (l *lists) end() {
-	l.counts(l.body, l.mask)
-	l.places = appendPlaces(l.places, l.at)
-}
-
-// posting adds a complete page; places begins with the result of appendPlaces.
-func (l *lists) posting(page, body uint32, mask byte, places []byte) {
-	l.page(page)
-	l.counts(body, mask)
-	n, w := binary.Uvarint(places)
-	l.places = append(l.places, places[:w+int(n)]...)
-}
-
-func (l *lists) counts(body uint32, mask byte) {
-	l.pages = append(l.pages, mask|byte(min(body, manyBody))<<4)
-	if body >= manyBody {
-		l.pages = binary.AppendUvarint(l.pages, uint64(body-manyBody))
-	}
-}
-
-// appendPlaces appends the positions of a word in a page, after their length in bytes.
-func appendPlaces(dst, at []byte) []byte {
-	return append(binary.AppendUvarint(dst, uint64(len(at))), at...)
-}
-
-// pair is a page that links to a target with a word.
-type pair struct{ page, target uint32 }
-
-func (p pair) compare(q pair) int {
-	return cmp.Compare(uint64(p.page)<<32|uint64(p.target), uint64(q.page)<<32|uint64(q.target))
-}
-
-// sortPairs sorts pairs, unless they are in order: they are added by page, and few pages link twice
-// with one word.
-func sortPairs(all []pair) {
-	for i := 1; i < len(all); i++ {
-		if a, b := all[i-1], all[i]; a.page > b.page || a.page == b.page && a.target > b.target {
-			slices.SortFunc(all, pair.compare)
-			return
-		}
-	}
-}
-
-func (l *lists) pair(p pair) {
-	delta := p.page
-	if l.pairs > 0 {
-		delta -= l.lastPair.page
-	}
-	l.links = binary.AppendUvarint(binary.AppendUvarint(l.links, uint64(delta)), uint64(p.target))
-	l.lastPair = p
-	l.pairs++
 }

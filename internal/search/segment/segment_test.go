@@ -57,18 +57,24 @@ func randomPages(r *rand.Rand, n int) (all []page) {
 
 func build(b *Builder, all []page) []byte {
 	for _, p := range all {
-		b.Page(p.facts)
+		b.Page(p.facts, 3)
 		for _, w := range p.words {
-			b.Word([]byte(w.word), HashOf([]byte(w.word)), 3, w.pos)
+			b.word(w.word, w.pos)
 		}
 		for _, l := range p.links {
 			b.Link(Hash(l.url))
 			for _, w := range l.text {
-				b.LinkWord([]byte(w), HashOf([]byte(w)), 4)
+				b.LinkWord([]byte(w))
 			}
 		}
 	}
 	return b.Finish(keys)
+}
+
+// word adds one word.
+func (b *Builder) word(word string, pos uint32) {
+	t, long := TermOf([]byte(word), nil)
+	b.Add([]Term{t}, long, pos, nil)
 }
 
 // keys gives each word its length as a key, and some words another key.
@@ -336,7 +342,7 @@ func TestProperties(t *testing.T) {
 	for i := range MaxProperties + 1 {
 		facts.Properties = append(facts.Properties, Property{"f", fmt.Sprint(i)})
 	}
-	b.Page(facts)
+	b.Page(facts, 0)
 	s, err := Open(b.Finish(func([]byte, uint32, func([]byte)) {}))
 	if err != nil {
 		t.Fatal(err)
@@ -344,7 +350,7 @@ func TestProperties(t *testing.T) {
 	if got := s.Facts(0).Properties; !slices.Equal(got, facts.Properties[:MaxProperties]) || s.PropertyNames() != 1 || s.PropertyValues() != MaxProperties {
 		t.Errorf("%d properties, from %v to %v", len(got), got[0], got[len(got)-1])
 	}
-	b.Page(Facts{URL: "http://h/"})
+	b.Page(Facts{URL: "http://h/"}, 0)
 	if s, err = Open(b.Finish(func([]byte, uint32, func([]byte)) {})); err != nil || s.HasProperties() || len(s.PagesProperties(nil, 0)) > 0 {
 		t.Errorf("a segment has properties of the one before it, %v", err)
 	}
@@ -374,11 +380,11 @@ func TestTargetsAlike(t *testing.T) {
 	const high = 0xABCD << 48
 	want := map[uint64][]uint32{high | 1: {0, 2}, high | 2: {1}, high | 5: {0, 1, 2}, 7: {1}}
 	for page := range uint32(3) {
-		b.Page(Facts{Page: uint64(page), URL: fmt.Sprintf("http://h/%d", page)})
+		b.Page(Facts{Page: uint64(page), URL: fmt.Sprintf("http://h/%d", page)}, 0)
 		for _, target := range []uint64{high | 5, high | 1, 7, high | 2, high | 1} {
 			if slices.Contains(want[target], page) {
 				b.Link(target)
-				b.LinkWord(fmt.Appendf(nil, "to%d", target&0xFF), HashOf(fmt.Appendf(nil, "to%d", target&0xFF)), 0)
+				b.LinkWord(fmt.Appendf(nil, "to%d", target&0xFF))
 			}
 		}
 	}

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
+	"math"
 	"math/bits"
+	"math/rand/v2"
 	"slices"
 )
 
@@ -14,7 +16,7 @@ const (
 	HashStep  = 16777619
 )
 
-// HashOf is the hash that Builder requires for a word.
+// HashOf is a hash of a word that is part of what segments store: see Facts.Text and Facts.Sim.
 func HashOf(word []byte) uint32 {
 	h := uint32(HashStart)
 	for _, c := range word {
@@ -23,22 +25,62 @@ func HashOf(word []byte) uint32 {
 	return h
 }
 
-// table numbers words: some ten thousand of them, which are all removed at once.
-type table struct {
-	slots   []uint32 // number of an entry + 1; open addressing
-	entries []entry
-	text    []byte
+// Term is a word in the form in which a Builder takes it. A word of up to 16 bytes is in Head and
+// Tail, so that a comparison needs no other memory.
+type Term struct {
+	Head uint64 // the first eight bytes, filled up with zeros
+	// Tail has the last eight bytes of a word of 9 to 16. Of a longer word it is a hash of what
+	// follows Head. It is 0 for a shorter one.
+	Tail  uint64
+	At    uint32 // where a word of more than 16 bytes is in the bytes that are passed with the Term
+	N     uint16 // length in bytes; longer words are not in segments, and it is the maximum
+	Whole bool   // the word has the same position as the one that follows: see analysis.Token
 }
 
-// entry is a word. Two entries share a cache line, and short words are compared without their text.
-type entry struct {
-	head  uint64 // headOf the word
-	from  uint32
-	n     uint32
-	hash  uint32
-	langs uint32 // bits
-	stamp uint32 // of the page to which local belongs
-	local uint32 // number of the word within the page
+// inTerm is the length of a word up to which its Term has all of it.
+const inTerm = 16
+
+// TermOf returns the Term of a word. It appends the bytes of a longer word to long.
+func TermOf(word, long []byte) (Term, []byte) {
+	t := Term{Head: headOf(word), N: uint16(min(len(word), math.MaxUint16))}
+	switch {
+	case len(word) > inTerm:
+		t.At, t.Tail = uint32(len(long)), uint64(len(word))
+		long = append(long, word...)
+		rest := word[8:]
+		for ; len(rest) > 8; rest = rest[8:] {
+			t.Tail = fold(t.Tail, binary.LittleEndian.Uint64(rest))
+		}
+		t.Tail = fold(t.Tail, binary.LittleEndian.Uint64(word[len(word)-8:]))
+	case len(word) > 8:
+		t.Tail = binary.LittleEndian.Uint64(word[len(word)-8:])
+	}
+	return t, long
+}
+
+// word returns the bytes of a Term. buf is where they are if the Term itself has them.
+func (t *Term) word(long []byte, buf *[inTerm]byte) []byte {
+	if t.N > inTerm {
+		return long[t.At:][:t.N]
+	}
+	binary.LittleEndian.PutUint64(buf[:], t.Head)
+	if t.N > 8 {
+		binary.LittleEndian.PutUint64(buf[t.N-8:], t.Tail)
+	}
+	return buf[:t.N]
+}
+
+// spread is a number for a position in a table of words.
+func (t *Term) spread() uint32 { return uint32(fold(t.Head, t.Tail)) }
+
+// seeds are different in each process, so that nobody can write a page whose words all have one
+// place in a table. They have no effect on segments.
+var seeds = [2]uint64{rand.Uint64(), rand.Uint64()}
+
+// fold makes one number of two, which depends on all their bits.
+func fold(a, b uint64) uint64 {
+	hi, lo := bits.Mul64(a^seeds[0], b^seeds[1])
+	return hi ^ lo
 }
 
 // headOf is the first eight bytes of a word, filled up with zeros.
@@ -54,28 +96,44 @@ func headOf(word []byte) uint64 {
 	return binary.LittleEndian.Uint64(b[:])
 }
 
+// table numbers words: some ten thousand of them, which are all removed at once.
+type table struct {
+	slots   []uint32 // number of an entry + 1; open addressing
+	entries []entry
+	text    []byte
+}
+
+// entry is a word. Two entries share a cache line, and short words are compared without their text.
+type entry struct {
+	head   uint64 // of its Term
+	from   uint32
+	n      uint32
+	spread uint32 // of its Term
+	hash   uint32 // HashOf
+	langs  uint32 // bits
+}
+
 func (t *table) word(i uint32) []byte {
 	e := &t.entries[i]
 	return t.text[e.from:][:e.n]
 }
 
 // number returns the number of a word, and adds it if it is new.
-func (t *table) number(word []byte, hash uint32, lang uint8) uint32 {
+func (t *table) number(word []byte, of *Term, lang uint8) uint32 {
 	if 2*len(t.entries) >= len(t.slots) {
 		t.grow()
 	}
-	head := headOf(word)
-	mask := uint32(len(t.slots) - 1)
-	for at := (hash ^ hash>>15) & mask; ; at = (at + 1) & mask {
+	spread, mask := of.spread(), uint32(len(t.slots)-1)
+	for at := spread & mask; ; at = (at + 1) & mask {
 		i := t.slots[at]
 		if i == 0 {
-			t.entries = append(t.entries, entry{head: head, from: uint32(len(t.text)), n: uint32(len(word)), hash: hash, langs: 1 << lang})
+			t.entries = append(t.entries, entry{head: of.Head, from: uint32(len(t.text)), n: uint32(len(word)), spread: spread, hash: HashOf(word), langs: 1 << lang})
 			t.text = append(t.text, word...)
 			t.slots[at] = uint32(len(t.entries))
 			return uint32(len(t.entries) - 1)
 		}
 		e := &t.entries[i-1]
-		if e.head == head && e.n == uint32(len(word)) && (len(word) <= 8 || string(t.text[e.from:][:e.n]) == string(word)) {
+		if e.spread == spread && e.head == of.Head && e.n == uint32(len(word)) && (e.n <= 8 || string(t.text[e.from:][:e.n]) == string(word)) {
 			e.langs |= 1 << lang
 			return i - 1
 		}
@@ -86,8 +144,7 @@ func (t *table) grow() {
 	t.slots = make([]uint32, max(1<<12, 2*len(t.slots)))
 	mask := uint32(len(t.slots) - 1)
 	for i := range t.entries {
-		h := t.entries[i].hash
-		at := (h ^ h>>15) & mask
+		at := t.entries[i].spread & mask
 		for t.slots[at] != 0 {
 			at = (at + 1) & mask
 		}

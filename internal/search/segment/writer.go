@@ -109,13 +109,27 @@ func (w *writer) valueOf(v string) uint32 {
 	return n
 }
 
-func (w *writer) word(word []byte, l *lists) {
+// written is where the lists of a word are, and their lengths in bytes.
+type written struct {
+	df, last             uint32 // how many pages have the word, and the last of them
+	from                 int    // in writer.lists
+	pages, places, links int
+	pairs                uint32
+}
+
+// entry adds a word whose lists are written.
+func (w *writer) entry(word []byte, e *written) {
 	v := w.value[:0]
-	for _, n := range [...]int{int(l.df), int(l.last), len(w.lists), len(l.pages), len(l.places), int(l.pairs), len(l.links)} {
+	for _, n := range [...]int{int(e.df), int(e.last), e.from, e.pages, e.places, int(e.pairs), e.links} {
 		v = binary.AppendUvarint(v, uint64(n))
 	}
 	w.value = v
 	w.words.add(word, v)
+}
+
+// word adds a word with its lists.
+func (w *writer) word(word []byte, l *lists) {
+	w.entry(word, &written{l.df, l.last, len(w.lists), len(l.pages), len(l.places), len(l.links), l.pairs})
 	w.lists = append(append(append(w.lists, l.pages...), l.places...), l.links...)
 }
 
