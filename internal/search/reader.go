@@ -30,6 +30,9 @@ const (
 	maxLangs = 32
 	// maxTokens limits the number of words of one page; 200,000 is a book.
 	maxTokens = 200_000
+	// maxLinkWords is how many words of the text of a link are indexed. All of them are in the
+	// first batch of Terms.
+	maxLinkWords = 32
 )
 
 // reader builds segments of pages. It must not be used concurrently.
@@ -127,11 +130,9 @@ func (r *reader) take(p *pages.Page, t *pagetext.Reading, lang string) {
 			continue // anybody can write links on other sites
 		}
 		r.build.Link(segment.Hash(string(l.Href)))
-		n := 0
-		r.tokens.Tokens(l.Text, func(t analysis.Token) bool {
-			r.build.LinkWord(t.Word)
-			n++
-			return n < 32
+		r.tokens.Terms(l.Text, func(terms []segment.Term, long []byte) bool {
+			r.build.AddToLink(terms[:min(len(terms), maxLinkWords)], long)
+			return false
 		})
 	}
 }

@@ -68,7 +68,8 @@ func differ(z *Tokenizer, text []byte) (wrong string) {
 				wrong = fmt.Sprintf("there is a term more: %+v", t)
 				return false
 			}
-			term, its := segment.TermOf([]byte(want[n].word), nil)
+			var term segment.Term
+			its := term.Set([]byte(want[n].word), nil)
 			term.Whole = want[n].whole
 			if len(its) > 0 {
 				its, term.At = long[t.At:][:t.N], t.At

@@ -57,7 +57,6 @@ func shortTerm(word *segment.Term, text []byte, i int) (end int) {
 		return 0
 	}
 	head := binary.LittleEndian.Uint64(text[i:]) | capitalBit
-	// Fields are set one by one: copying what was just written in parts makes a processor wait.
 	word.At, word.Whole = 0, false
 	if others := notSmall(head); others != 0 {
 		n := bits.TrailingZeros64(others) &^ 7 // in bits
@@ -95,8 +94,9 @@ func (t *terms) add(word Token) bool {
 	if t.n == termsAtOnce && !t.flush() {
 		return false
 	}
-	t.list[t.n], t.long = segment.TermOf(word.Word, t.long)
-	t.list[t.n].Whole = word.Whole
+	term := &t.list[t.n]
+	t.long = term.Set(word.Word, t.long)
+	term.Whole = word.Whole
 	t.n++
 	return true
 }

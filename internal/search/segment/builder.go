@@ -31,7 +31,6 @@ type Builder struct {
 
 	links    []link
 	linkWord []linkWord
-	long     []byte // of one of them
 
 	// Buffers of Finish.
 	order    []ranked
@@ -178,19 +177,19 @@ func appendPositions(dst []byte, at []uint32) ([]byte, uint32) {
 	return dst[:begin+n], inBody<<8 | mask
 }
 
-// Link adds a link of the current page; LinkWord adds its words.
+// Link adds a link of the current page; AddToLink adds its words.
 func (b *Builder) Link(target uint64) {
 	b.links = append(b.links, link{target, uint32(len(b.facts) - 1)})
 }
 
-// LinkWord adds a word of the last link.
-func (b *Builder) LinkWord(word []byte) {
-	if len(word) == 0 || len(word) > maxKey {
-		return
+// AddToLink adds words of the text of the last link. long is as for Add.
+func (b *Builder) AddToLink(terms []Term, long []byte) {
+	link := uint32(len(b.links) - 1)
+	for i := range terms {
+		if t := &terms[i]; t.N > 0 && t.N <= maxKey {
+			b.linkWord = append(b.linkWord, linkWord{b.page.anywhere(t, long, &b.words, b.lang), link})
+		}
 	}
-	t, long := TermOf(word, b.long[:0])
-	b.long = long
-	b.linkWord = append(b.linkWord, linkWord{b.words.number(word, &t, b.lang), uint32(len(b.links) - 1)})
 }
 
 // Finish returns the segment and removes its pages from the Builder. keys is called for each word,

@@ -108,6 +108,16 @@ func (p *pageWords) words(terms []Term, long []byte, pos uint32, all *table, lan
 	return pos, hashes
 }
 
+// anywhere returns the number of a word in the table of all words. It need not be on the page.
+func (p *pageWords) anywhere(t *Term, long []byte, all *table, lang uint8) (word uint32) {
+	s := &p.slots[t.spread()&uint32(len(p.slots)-1)]
+	if s.head == t.Head && s.tail == t.Tail && uint16(s.n) == t.N && t.N <= inTerm && s.lang == lang {
+		return s.word
+	}
+	var buf [inTerm]byte
+	return all.number(t.word(long, &buf), t, lang)
+}
+
 // add gives the word in a slot its number within the page.
 func (p *pageWords) add(s *pageSlot) (n, hash uint32) {
 	n, hash = uint32(len(p.locals)), s.hash

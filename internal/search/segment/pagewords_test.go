@@ -58,7 +58,7 @@ func TestWordLanguages(t *testing.T) {
 			}
 		}
 		b.Link(uint64(i))
-		b.LinkWord([]byte("w1"))
+		b.linkTo("w1")
 		want["w1"] |= 1 << lang
 	}
 	n := 0
@@ -81,7 +81,7 @@ func TestAdd(t *testing.T) {
 	var long []byte
 	for i, word := range []string{"a", "whole", "b", strings.Repeat("c", maxKey+1), "dddddddddddddddddddd", "a"} {
 		var term Term
-		term, long = TermOf([]byte(word), long)
+		long = term.Set([]byte(word), long)
 		term.Whole = i == 1
 		terms = append(terms, term)
 	}
@@ -112,9 +112,10 @@ func TestEqualTerms(t *testing.T) {
 	before := seeds
 	defer func() { seeds = before }()
 	seeds = [2]uint64{20, 5} // with these, a Tail of 20 bytes depends on the last eight alone
-	a, _ := TermOf([]byte("wwwwwwww0000wwwwwwww"), nil)
-	if b, _ := TermOf([]byte("wwwwwwww1111wwwwwwww"), nil); a != b {
-		t.Fatalf("%+v is not %+v", a, b)
+	var one, other Term
+	one.Set([]byte("wwwwwwww0000wwwwwwww"), nil)
+	if other.Set([]byte("wwwwwwww1111wwwwwwww"), nil); one != other {
+		t.Fatalf("%+v is not %+v", one, other)
 	}
 	p := page{facts: Facts{URL: "http://h/"}}
 	for i := range 40 {

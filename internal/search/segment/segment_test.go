@@ -64,7 +64,7 @@ func build(b *Builder, all []page) []byte {
 		for _, l := range p.links {
 			b.Link(Hash(l.url))
 			for _, w := range l.text {
-				b.LinkWord([]byte(w))
+				b.linkTo(w)
 			}
 		}
 	}
@@ -73,8 +73,16 @@ func build(b *Builder, all []page) []byte {
 
 // word adds one word.
 func (b *Builder) word(word string, pos uint32) {
-	t, long := TermOf([]byte(word), nil)
+	var t Term
+	long := t.Set([]byte(word), nil)
 	b.Add([]Term{t}, long, pos, nil)
+}
+
+// linkTo adds a word of a link.
+func (b *Builder) linkTo(word string) {
+	var t Term
+	long := t.Set([]byte(word), nil)
+	b.AddToLink([]Term{t}, long)
 }
 
 // keys gives each word its length as a key, and some words another key.
@@ -384,7 +392,7 @@ func TestTargetsAlike(t *testing.T) {
 		for _, target := range []uint64{high | 5, high | 1, 7, high | 2, high | 1} {
 			if slices.Contains(want[target], page) {
 				b.Link(target)
-				b.LinkWord(fmt.Appendf(nil, "to%d", target&0xFF))
+				b.linkTo(fmt.Sprintf("to%d", target&0xFF))
 			}
 		}
 	}

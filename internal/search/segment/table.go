@@ -40,9 +40,10 @@ type Term struct {
 // inTerm is the length of a word up to which its Term has all of it.
 const inTerm = 16
 
-// TermOf returns the Term of a word. It appends the bytes of a longer word to long.
-func TermOf(word, long []byte) (Term, []byte) {
-	t := Term{Head: headOf(word), N: uint16(min(len(word), math.MaxUint16))}
+// Set makes t the Term of a word. It appends the bytes of a longer word to long. t is filled in
+// place: copying what was just written in parts makes a processor wait.
+func (t *Term) Set(word, long []byte) (with []byte) {
+	t.Head, t.Tail, t.At, t.N, t.Whole = headOf(word), 0, 0, uint16(min(len(word), math.MaxUint16)), false
 	switch {
 	case len(word) > inTerm:
 		t.At, t.Tail = uint32(len(long)), uint64(len(word))
@@ -55,7 +56,7 @@ func TermOf(word, long []byte) (Term, []byte) {
 	case len(word) > 8:
 		t.Tail = binary.LittleEndian.Uint64(word[len(word)-8:])
 	}
-	return t, long
+	return long
 }
 
 // word returns the bytes of a Term. buf is where they are if the Term itself has them.
@@ -103,14 +104,13 @@ type table struct {
 	text    []byte
 }
 
-// entry is a word. Two entries share a cache line, and short words are compared without their text.
+// entry is a word. Two entries share a cache line, and only long words are compared with their
+// text.
 type entry struct {
-	head   uint64 // of its Term
-	from   uint32
-	n      uint32
-	spread uint32 // of its Term
-	hash   uint32 // HashOf
-	langs  uint32 // bits
+	head, tail uint64 // of its Term
+	from, n    uint32
+	hash       uint32 // HashOf
+	langs      uint32 // bits
 }
 
 func (t *table) word(i uint32) []byte {
@@ -123,17 +123,17 @@ func (t *table) number(word []byte, of *Term, lang uint8) uint32 {
 	if 2*len(t.entries) >= len(t.slots) {
 		t.grow()
 	}
-	spread, mask := of.spread(), uint32(len(t.slots)-1)
-	for at := spread & mask; ; at = (at + 1) & mask {
+	mask := uint32(len(t.slots) - 1)
+	for at := of.spread() & mask; ; at = (at + 1) & mask {
 		i := t.slots[at]
 		if i == 0 {
-			t.entries = append(t.entries, entry{head: of.Head, from: uint32(len(t.text)), n: uint32(len(word)), spread: spread, hash: HashOf(word), langs: 1 << lang})
+			t.entries = append(t.entries, entry{head: of.Head, tail: of.Tail, from: uint32(len(t.text)), n: uint32(len(word)), hash: HashOf(word), langs: 1 << lang})
 			t.text = append(t.text, word...)
 			t.slots[at] = uint32(len(t.entries))
 			return uint32(len(t.entries) - 1)
 		}
 		e := &t.entries[i-1]
-		if e.spread == spread && e.head == of.Head && e.n == uint32(len(word)) && (e.n <= 8 || string(t.text[e.from:][:e.n]) == string(word)) {
+		if e.head == of.Head && e.tail == of.Tail && e.n == uint32(len(word)) && (e.n <= inTerm || string(t.text[e.from:][:e.n]) == string(word)) {
 			e.langs |= 1 << lang
 			return i - 1
 		}
@@ -144,7 +144,7 @@ func (t *table) grow() {
 	t.slots = make([]uint32, max(1<<12, 2*len(t.slots)))
 	mask := uint32(len(t.slots) - 1)
 	for i := range t.entries {
-		at := t.entries[i].spread & mask
+		at := uint32(fold(t.entries[i].head, t.entries[i].tail)) & mask
 		for t.slots[at] != 0 {
 			at = (at + 1) & mask
 		}
