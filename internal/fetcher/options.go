@@ -128,11 +128,19 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// smallBatch is how many bytes of pages a visit gathers if Options.SendPages takes them. A message
+// costs little more there than its bytes, and each visit keeps the memory for one.
+const smallBatch = 32 << 10
+
 // visit returns the options of visits.
 func (o Options) visit(log *slog.Logger, shards int) visit.Options {
+	batch := 0
+	if o.SendPages != nil {
+		batch = smallBatch
+	}
 	return visit.Options{
 		Fetcher: o.Name, Shards: shards, MaxBody: o.MaxBody, MaxCatalogue: o.MaxCatalogue, MaxSitemap: o.maxSitemap, RulesCache: o.RulesCache,
-		DiscardPages: o.DiscardPages, PDFToText: o.PDFToText, Robot: o.Robot, Log: log,
+		DiscardPages: o.DiscardPages, MaxBatch: batch, PDFToText: o.PDFToText, Robot: o.Robot, Log: log,
 	}
 }
 

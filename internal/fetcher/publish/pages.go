@@ -15,8 +15,7 @@ import (
 )
 
 const (
-	// maxBatch is about how many bytes of pages a visit gathers for one message. It bounds what all
-	// visits of a process gather: their number times this, and one page of each.
+	// maxBatch is Options.MaxBatch, unless that is set.
 	maxBatch = 128 << 10
 	// pageFields is about how many bytes a page takes in a message besides its body and its
 	// capture.
@@ -32,7 +31,7 @@ func (p *Publisher) Page(page *crawl.Page) {
 		return
 	}
 	b := p.buf
-	if b.pages > 0 && len(b.batch)+len(page.Body)+page.Capture.Bytes() > maxBatch {
+	if b.pages > 0 && len(b.batch)+len(page.Body)+page.Capture.Bytes() > p.MaxBatch {
 		p.FlushPages()
 	}
 	if b.pages == 0 {
@@ -41,7 +40,7 @@ func (p *Publisher) Page(page *crawl.Page) {
 	// A batch of several pages probably becomes a full one. It gets the memory for that at once,
 	// instead of being copied several times while it grows.
 	if need := len(b.batch) + len(page.Body) + page.Capture.Bytes() + pageFields; need > cap(b.batch) && b.pages > 1 {
-		b.batch = slices.Grow(b.batch, max(need, maxBatch+pageFields)-len(b.batch))
+		b.batch = slices.Grow(b.batch, max(need, p.MaxBatch+pageFields)-len(b.batch))
 	}
 	b.batch = crawl.AppendPage(b.batch, page)
 	b.pages++

@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
@@ -32,11 +33,14 @@ type Options struct {
 	Shards  int    // of the crawl
 	Fetcher string // by whom the visit is carried out
 	Scope   *scope.Scope
-	URLs    int  // of the visit, for the log
-	Discard bool // pages are handed to nobody
-	Archive bool // pages have captures for the crawl's archive
-	Metrics *metrics.Metrics
-	Log     *slog.Logger
+	URLs    int // of the visit, for the log
+	// MaxBatch is about how many bytes of pages are gathered for one message. It bounds what all
+	// visits of a process gather: their number times this, and one page of each. 0: 128 KiB
+	MaxBatch int
+	Discard  bool // pages are handed to nobody
+	Archive  bool // pages have captures for the crawl's archive
+	Metrics  *metrics.Metrics
+	Log      *slog.Logger
 	// Waited is called when pages had to wait because the page queue was full.
 	Waited func()
 }
@@ -65,6 +69,7 @@ type Buffers struct {
 
 // New returns the publisher of a visit, which uses buf until [Buffers.Tidy] is called.
 func New(o Options, buf *Buffers) *Publisher {
+	o.MaxBatch = cmp.Or(o.MaxBatch, maxBatch)
 	buf.links.reset(o.Shards)
 	buf.results, buf.pages = buf.results[:0], 0
 	return &Publisher{Options: o, buf: buf}

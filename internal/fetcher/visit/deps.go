@@ -46,6 +46,7 @@ type Options struct {
 	MaxCatalogue int64  // bytes of a JSON catalogue of datasets; 0 = catalog.MaxCatalogue
 	RulesCache   int    // robots.txt files whose rules are kept; 0 = 4096
 	DiscardPages bool   // pages are handed to nobody
+	MaxBatch     int    // as in publish.Options
 	// PDFToText is the path of poppler's pdftotext, which then reads the text of PDF files. Without
 	// it our own reader does.
 	PDFToText string
@@ -125,7 +126,7 @@ func (k *Deps) New(g Grant) *Visit {
 	})
 	v.publisher = publish.New(publish.Options{
 		Sink: g.Sink, Context: g.Publishing, Visit: job.ID, Host: job.Host, Shard: job.Shard, Shards: k.opt.Shards, Fetcher: k.opt.Fetcher,
-		Scope: g.Config.Scope, URLs: len(job.URLs), Discard: k.opt.DiscardPages, Archive: archive, Metrics: k.metrics, Log: v.log,
+		Scope: g.Config.Scope, URLs: len(job.URLs), Discard: k.opt.DiscardPages, MaxBatch: k.opt.MaxBatch, Archive: archive, Metrics: k.metrics, Log: v.log,
 		Waited: func() { v.requests.End("its pages had to wait because the page queue is full") },
 	}, &h.publish)
 	v.sites = robots.New(robots.Options{

@@ -38,7 +38,7 @@ func (v *Visit) openSite(aux *crawl.AuxRequest, p *crawl.DispatchPlan) dispatch.
 	k, config := v.deps, v.requests.Config
 	s := dispatch.Site{Publisher: publish.New(publish.Options{
 		Sink: v.sink, Context: v.publishing, Visit: p.Visit, Host: aux.Origin.Host, Shard: aux.ReplyShard, Shards: k.opt.Shards, Fetcher: k.opt.Fetcher,
-		Scope: config.Scope, Discard: k.opt.DiscardPages, Archive: config.Spec().WARC != "" && !k.opt.DiscardPages,
+		Scope: config.Scope, Discard: k.opt.DiscardPages, MaxBatch: k.opt.MaxBatch, Archive: config.Spec().WARC != "" && !k.opt.DiscardPages,
 		Metrics: k.metrics, Log: v.log, Waited: func() {},
 	}, new(publish.Buffers))}
 	s.Sites = robots.New(robots.Options{
