@@ -29,6 +29,13 @@ func (s *sink) SendPages(_ context.Context, _ int, pages []byte) (bool, error) {
 // What visits gather does not grow with the pages they fetch: a page that would make it more than
 // maxBatch has what is there sent first, and a larger page goes alone.
 func TestGatheredPages(t *testing.T) {
+	gathered(t, 0, maxBatch)
+	gathered(t, 32<<10, 32<<10)
+}
+
+// gathered gathers pages of several visits. limit is what set, as Options.MaxBatch, means.
+func gathered(t *testing.T, set, limit int) {
+	t.Helper()
 	met, err := metrics.New(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +45,7 @@ func TestGatheredPages(t *testing.T) {
 	all := make([]*Publisher, visits)
 	for i := range all {
 		sent[i] = new(sink)
-		all[i] = New(Options{Sink: sent[i], Context: t.Context(), Shards: 1, Metrics: met, Log: slog.New(slog.DiscardHandler)}, new(Buffers))
+		all[i] = New(Options{Sink: sent[i], Context: t.Context(), Shards: 1, MaxBatch: set, Metrics: met, Log: slog.New(slog.DiscardHandler)}, new(Buffers))
 	}
 	rnd, body := rand.New(rand.NewPCG(1, 2)), make([]byte, maxPacked)
 	sizes := make(map[canon.URL]int)
@@ -51,27 +58,27 @@ func TestGatheredPages(t *testing.T) {
 			case pages / 2: // alone as much as all visits may gather, and more
 				p.Body = body
 			case pages/2 + 1:
-				p.Body = body[:maxBatch-head]
+				p.Body = body[:limit-head]
 			}
 			sizes[p.URL] = len(p.Body)
 			v.Page(&p)
-			if got := len(v.buf.batch); v.buf.pages > 1 && got > maxBatch+head {
-				t.Fatalf("%d pages are gathered and %d bytes, want at most %d", v.buf.pages, got, maxBatch)
+			if got := len(v.buf.batch); v.buf.pages > 1 && got > limit+head {
+				t.Fatalf("%d pages are gathered and %d bytes, want at most %d", v.buf.pages, got, limit)
 			} else if v.buf.pages > 1 {
 				gathered += got
 			}
 		}
 		most = max(most, gathered)
 	}
-	if most > visits*(maxBatch+head) || most < visits*maxBatch/2 {
-		t.Errorf("all visits gathered %d bytes at most, want a little less than %d", most, visits*maxBatch)
+	if most > visits*(limit+head) || most < visits*limit/2 {
+		t.Errorf("all visits gathered %d bytes at most, want a little less than %d", most, visits*limit)
 	}
 	arrived := 0
 	for i, v := range all {
 		v.FlushPages()
 		for _, m := range sent[i].messages {
 			got, err := crawl.DecodePages(m)
-			if err != nil || len(got) > 1 && len(m) > maxBatch+head {
+			if err != nil || len(got) > 1 && len(m) > limit+head {
 				t.Fatalf("a message of %d bytes with %d pages: %v", len(m), len(got), err)
 			}
 			for _, p := range got {
