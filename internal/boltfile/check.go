@@ -8,6 +8,7 @@ import (
 	"hash/fnv"
 	"io"
 	"os"
+	"syscall"
 )
 
 // The layout of bbolt's file format 2. Numbers are in the machine's byte order,
@@ -30,6 +31,11 @@ const (
 // one the pages that most lookups pass through. At most 16 MiB are read.
 const checkPages = 4096
 
+// checkPagesToRead is the same for a file that is opened for reading only. Otherwise a command that
+// answers one question would spend most of its time on this. Branches come first, and only they can
+// lead in circles; a page with the number of another one is noticed by bbolt when it is read.
+const checkPagesToRead = 512
+
 // errStructure means that the pages do not form a tree.
 var errStructure = errors.New("its pages are inconsistent")
 
@@ -43,11 +49,11 @@ func wrong(format string, args ...any) error {
 type checker struct {
 	r        io.ReaderAt
 	size     int64
-	page     int64  // bytes
-	end      uint64 // number of the page after the last one
-	seen     map[uint64]bool
+	page     int64    // bytes
+	end      uint64   // number of the page after the last one
+	seen     []uint64 // a bit for each page
 	todo     []node
-	buf      []byte
+	buf      []byte // the beginning of a page
 	key, was []byte
 }
 
@@ -65,7 +71,14 @@ func check(f *os.File, limit int) error {
 	if err != nil || info.Size() == 0 {
 		return err
 	}
-	c := &checker{r: f, size: info.Size(), seen: map[uint64]bool{}}
+	// Reading thousands of pages by system calls would take most of the time of a command that
+	// answers one question. A page that the disk cannot read is a fault, from which guard recovers.
+	mapped, err := syscall.Mmap(int(f.Fd()), 0, int(info.Size()), syscall.PROT_READ, syscall.MAP_SHARED)
+	if err != nil {
+		return fmt.Errorf("map %s: %w", f.Name(), err)
+	}
+	defer syscall.Munmap(mapped)
+	c := &checker{r: bytes.NewReader(mapped), size: info.Size()}
 	m := c.meta()
 	if m == nil {
 		return nil
@@ -75,12 +88,13 @@ func check(f *os.File, limit int) error {
 	if c.end > uint64(c.size/c.page) {
 		return wrong("the file is cut short: %d bytes of %d", c.size, c.end*uint64(c.page))
 	}
+	c.seen = make([]uint64, c.end/64+1)
 	if freelist != noFreelist {
 		if err := c.freelist(freelist); err != nil {
 			return err
 		}
 	}
-	if err := c.queue(node{id: root}, "the file's root"); err != nil {
+	if err := c.queue(node{id: root}, 0); err != nil {
 		return err
 	}
 	for n := 0; len(c.todo) > 0 && (limit == 0 || n < limit); n++ {
@@ -130,10 +144,11 @@ func (c *checker) meta() (best []byte) {
 	return best
 }
 
-// queue adds a page that another page refers to.
-func (c *checker) queue(p node, from string) error {
+// queue adds a page that another page refers to; the file's root is referred to by the meta pages,
+// which are the first.
+func (c *checker) queue(p node, from uint64) error {
 	if p.id < 2 || p.id >= c.end {
-		return wrong("%s points to page %d of %d", from, p.id, c.end)
+		return wrong("page %d points to page %d of %d", from, p.id, c.end)
 	}
 	c.todo = append(c.todo, p)
 	return c.claim(p.id)
@@ -141,28 +156,31 @@ func (c *checker) queue(p node, from string) error {
 
 // claim marks a page as used. A second claim of the same page is an error.
 func (c *checker) claim(id uint64) error {
-	if c.seen[id] {
+	word, bit := &c.seen[id/64], uint64(1)<<(id%64)
+	if *word&bit != 0 {
 		return wrong("page %d is used twice", id)
 	}
-	c.seen[id] = true
+	*word |= bit
 	return nil
 }
 
-// head reads a page's header. It also returns the size of the page with its overflow pages, in
-// bytes.
+// firstRead is how many bytes of a page are read at first: all of it on most systems.
+const firstRead = 4096
+
+// head reads the beginning of a page into buf. It returns what the page's header has, and the size
+// of the page with its overflow pages, in bytes.
 func (c *checker) head(id uint64) (flags, count uint16, size int64, err error) {
-	var h [headSize]byte
-	if _, err := c.r.ReadAt(h[:], int64(id)*c.page); err != nil {
+	if c.buf, err = c.at(c.buf, int64(id)*c.page, min(c.page, firstRead)); err != nil {
 		return 0, 0, 0, wrong("page %d cannot be read: %v", id, err)
 	}
-	if is := binary.NativeEndian.Uint64(h[:]); is != id {
+	if is := binary.NativeEndian.Uint64(c.buf); is != id {
 		return 0, 0, 0, wrong("page %d has the number of page %d", id, is)
 	}
-	over := uint64(binary.NativeEndian.Uint32(h[12:]))
+	over := uint64(binary.NativeEndian.Uint32(c.buf[12:]))
 	if id+over >= c.end {
 		return 0, 0, 0, wrong("page %d goes past the end", id)
 	}
-	return binary.NativeEndian.Uint16(h[8:]), binary.NativeEndian.Uint16(h[10:]), int64(over+1) * c.page, nil
+	return binary.NativeEndian.Uint16(c.buf[8:]), binary.NativeEndian.Uint16(c.buf[10:]), int64(over+1) * c.page, nil
 }
 
 func (c *checker) freelist(id uint64) error {
@@ -226,15 +244,11 @@ func (c *checker) walk(p node) (err error) {
 	if headSize+need > size || flags == flagBranch && count == 0 {
 		return wrong("page %d of %d bytes has %d entries", p.id, size, count)
 	}
-	// Most pages are read whole. Of a large page only the keys are read, because its values may
-	// have megabytes.
-	large := size > largePage
-	read := size
-	if large {
-		read = headSize + need
-	}
-	if c.buf, err = c.at(c.buf, start, read); err != nil {
-		return wrong("page %d cannot be read: %v", p.id, err)
+	// Of a page with overflow pages only the keys are read, because most of it is values.
+	if read := headSize + need; read > int64(len(c.buf)) {
+		if c.buf, err = c.at(c.buf, start, read); err != nil {
+			return wrong("page %d cannot be read: %v", p.id, err)
+		}
 	}
 	c.was = append(c.was[:0], p.low...)
 	for i := range int64(count) {
@@ -250,13 +264,13 @@ func (c *checker) walk(p node) (err error) {
 			return wrong("page %d: entry %d lies outside", p.id, i)
 		}
 		key := c.key
-		if large {
+		if end := place + pos + keyLen; end <= int64(len(c.buf)) {
+			key = c.buf[place+pos : end]
+		} else {
 			if c.key, err = c.at(c.key, start+place+pos, keyLen); err != nil {
 				return wrong("page %d cannot be read: %v", p.id, err)
 			}
 			key = c.key
-		} else {
-			key = c.buf[place+pos : place+pos+keyLen]
 		}
 		order := bytes.Compare(c.was, key)
 		if order > 0 || order == 0 && i > 0 || p.top != nil && bytes.Compare(key, p.top) >= 0 {
@@ -269,7 +283,7 @@ func (c *checker) walk(p node) (err error) {
 			if n := len(c.todo); i > 0 {
 				c.todo[n-1].top = bytes.Clone(key)
 			}
-			if err := c.queue(node{binary.NativeEndian.Uint64(e[8:]), bytes.Clone(key), p.top}, fmt.Sprintf("page %d", p.id)); err != nil {
+			if err := c.queue(node{binary.NativeEndian.Uint64(e[8:]), bytes.Clone(key), p.top}, p.id); err != nil {
 				return err
 			}
 		case num(e)&entryIsBkt != 0:
@@ -280,9 +294,6 @@ func (c *checker) walk(p node) (err error) {
 	}
 	return nil
 }
-
-// largePage is the size in bytes up to which a page is read whole.
-const largePage = 64 << 10
 
 func num(b []byte) int64 { return int64(binary.NativeEndian.Uint32(b)) }
 
@@ -297,7 +308,7 @@ func (c *checker) bucket(at, size int64, id uint64) error {
 		return wrong("page %d cannot be read: %v", id, err)
 	}
 	if root := binary.NativeEndian.Uint64(b); root != 0 {
-		return c.queue(node{id: root}, fmt.Sprintf("a bucket on page %d", id))
+		return c.queue(node{id: root}, id)
 	}
 	if len(b) < len(h) || binary.NativeEndian.Uint16(b[24:]) != flagLeaf {
 		return wrong("page %d: a bucket within it is not a leaf", id)

@@ -1,6 +1,8 @@
 package boltfile
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -185,5 +187,73 @@ func TestOpenFollowsNoLink(t *testing.T) {
 	}
 	if _, err := Open(dir, bolt.Options{Timeout: time.Second, ReadOnly: true}, ""); err == nil || !strings.Contains(err.Error(), "regular") {
 		t.Error(err)
+	}
+}
+
+// A file that is only read is checked at its upper pages. Damage below them is found when it is
+// read. Before a file is written to, more of it is checked.
+func TestReadersCheckUpperPages(t *testing.T) {
+	for _, unsynced := range []bool{false, true} {
+		path := filepath.Join(t.TempDir(), "a.db")
+		f, err := Open(path, bolt.Options{NoSync: true, NoFreelistSync: unsynced}, "move it away")
+		if err != nil {
+			t.Fatal(err)
+		}
+		const entries = 3 * checkPagesToRead // two on a page
+		err = f.Update(func(tx *bolt.Tx) error {
+			b, err := tx.CreateBucket([]byte("b"))
+			if err != nil {
+				return err
+			}
+			b.FillPercent = 1
+			for i := range entries {
+				if err := b.Put(fmt.Appendf(nil, "key-%06d", i), make([]byte, 1700)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err := errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		whole, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range []int{1, entries - 9} { // the first key of a page is in a branch too
+			b := bytes.Clone(whole)
+			at := bytes.Index(b, fmt.Appendf(nil, "key-%06d", key)) / 4096 * 4096
+			b[at] ^= 0xff // another page's number
+			if err := os.WriteFile(path, b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if f, err := Open(path, bolt.Options{NoFreelistSync: unsynced}, "move it away"); !IsDamaged(err) {
+				t.Errorf("opened for writing: %v", err)
+				f.Close()
+			}
+			f, err := Open(path, bolt.Options{ReadOnly: true, NoFreelistSync: unsynced}, "move it away")
+			if key == 1 {
+				if !IsDamaged(err) {
+					t.Errorf("an upper page is damaged: %v", err)
+				}
+				continue
+			}
+			if err != nil {
+				t.Fatalf("more than the upper pages are checked: %v", err)
+			}
+			get := func(key int) error {
+				return f.View(func(tx *bolt.Tx) error {
+					tx.Bucket([]byte("b")).Get(fmt.Appendf(nil, "key-%06d", key))
+					return nil
+				})
+			}
+			if err := get(0); err != nil {
+				t.Errorf("an intact page is not read: %v", err)
+			}
+			if err := get(key); !IsDamaged(err) {
+				t.Errorf("a damaged page is read: %v", err)
+			}
+			f.Close()
+		}
 	}
 }

@@ -51,7 +51,10 @@ func Open(path string, o bolt.Options, remedy string) (f *File, err error) {
 			return nil, err
 		}
 		limit := checkPages
-		if o.NoFreelistSync {
+		switch {
+		case o.ReadOnly && !o.PreLoadFreelist:
+			limit = checkPagesToRead
+		case o.NoFreelistSync:
 			// Check the whole file: bbolt is about to read all of it, in a goroutine whose panics
 			// we cannot recover.
 			limit = 0
