@@ -3,6 +3,8 @@
 package term
 
 import (
+	"bufio"
+	"errors"
 	"io"
 	"slices"
 	"strconv"
@@ -18,12 +20,14 @@ import (
 // neither kept in memory nor delayed.
 type Table struct {
 	tw   *tabwriter.Writer
+	out  *bufio.Writer // tabwriter writes each cell separately
 	rows int
 }
 
 // NewTable makes a table on w with a row of headings.
 func NewTable(w io.Writer, head ...string) *Table {
-	t := &Table{tw: tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)}
+	out := bufio.NewWriterSize(w, 32<<10)
+	t := &Table{tw: tabwriter.NewWriter(out, 0, 8, 2, ' ', 0), out: out}
 	t.Row(head...)
 	return t
 }
@@ -37,13 +41,13 @@ func (t *Table) Row(cells ...string) error {
 		return err
 	}
 	if t.rows++; t.rows%200 == 0 {
-		return t.tw.Flush()
+		return t.Flush()
 	}
 	return nil
 }
 
 // Flush writes the rows that are buffered.
-func (t *Table) Flush() error { return t.tw.Flush() }
+func (t *Table) Flush() error { return errors.Join(t.tw.Flush(), t.out.Flush()) }
 
 // Clean makes text from a site fit for a terminal: one line, without control characters, which
 // could move the cursor or worse.

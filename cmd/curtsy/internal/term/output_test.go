@@ -61,3 +61,31 @@ func FuzzCleanMarked(f *testing.F) {
 		}
 	})
 }
+
+type countWrites struct{ writes, bytes int }
+
+func (c *countWrites) Write(b []byte) (int, error) {
+	c.writes++
+	c.bytes += len(b)
+	return len(b), nil
+}
+
+// A long list is written in pieces of many rows, and not cell by cell.
+func TestTableWritesManyRowsAtOnce(t *testing.T) {
+	var w countWrites
+	table := NewTable(&w, "A", "B")
+	for range 1000 {
+		if err := table.Row("one", "two"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if w.bytes < 8*900 {
+		t.Errorf("%d bytes were written after 1,000 rows", w.bytes)
+	}
+	if err := table.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if w.writes > 10 || w.bytes < 8*1000 {
+		t.Errorf("%d bytes in %d writes", w.bytes, w.writes)
+	}
+}
