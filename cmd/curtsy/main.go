@@ -52,7 +52,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 
 // execute runs a command of an app.
 func execute(ctx context.Context, a *app.App, args []string) int {
-	root := newRoot(a)
+	root := tree(a)
+	cli.DressFor(root, args)
 	if cmd, rest, err := root.Find(args); err == nil && cmd.Name() == "search" {
 		cmd.InitDefaultHelpFlag()
 		args = append([]string{cmd.Name()}, look.WordsLast(cmd.Flags(), rest)...)
@@ -60,8 +61,15 @@ func execute(ctx context.Context, a *app.App, args []string) int {
 	return a.Run(ctx, root, args)
 }
 
-// newRoot makes the command curtsy with all others below it.
+// newRoot makes the command curtsy with all others below it, and with all their flags.
 func newRoot(a *app.App) *cobra.Command {
+	root := tree(a)
+	cli.Dress(root)
+	return root
+}
+
+// tree makes the command curtsy with all others below it. Most of their flags are made later.
+func tree(a *app.App) *cobra.Command {
 	root := &cobra.Command{
 		Use:     "curtsy",
 		Short:   "A polite web crawler with a search index",
@@ -79,7 +87,6 @@ func newRoot(a *app.App) *cobra.Command {
 	}
 	c := &commands{a}
 	root.AddCommand(c.manualCommand(), natsServerCommand(), c.versionCommand())
-	cli.Dress(root)
 	return root
 }
 

@@ -58,17 +58,19 @@ known so far. Flags of curtsy crawl that change nothing here are accepted.`,
 		}
 		return a.plan(cmd.Context(), cfg, spec, seeds, asJSON)
 	})
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the plan as JSON")
-	for _, row := range settings.All() {
-		// These flags have no effect. They are accepted so that the command line of a crawl can be
-		// tried as it is.
-		if !row.NotPlanned {
-			continue
+	cli.Later(cmd, func() {
+		cmd.Flags().BoolVar(&asJSON, "json", false, "print the plan as JSON")
+		for _, row := range settings.All() {
+			// These flags have no effect. They are accepted so that the command line of a crawl can
+			// be tried as it is.
+			if !row.NotPlanned {
+				continue
+			}
+			if err := cmd.Flags().MarkHidden(row.Name); err != nil {
+				panic(err)
+			}
 		}
-		if err := cmd.Flags().MarkHidden(row.Name); err != nil {
-			panic(err)
-		}
-	}
+	})
 	return cmd
 }
 

@@ -15,9 +15,21 @@ func init() { cobra.EnableCommandSorting = false }
 // helpAll is the flag that makes help show all flags.
 const helpAll = "help-all"
 
-// Dress gives a command and all commands below it our help and our errors. Call it when the tree is
-// complete.
+// Dress gives a command and all commands below it our help and our errors, and prepares all of
+// them. Call it when the tree is complete.
 func Dress(root *cobra.Command) {
+	frame(root)
+	Prepare(root)
+}
+
+// DressFor is Dress for a tree that is used for one command line: it prepares only what that needs.
+func DressFor(root *cobra.Command, args []string) {
+	frame(root)
+	prepareFor(root, args)
+}
+
+// frame sets what root and the commands below it have in common.
+func frame(root *cobra.Command) {
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { printHelp(cmd.OutOrStdout(), cmd) })
 	root.SetUsageFunc(func(cmd *cobra.Command) error {
 		printUsage(cmd.OutOrStderr(), cmd)
@@ -30,10 +42,16 @@ func Dress(root *cobra.Command) {
 		root.InitDefaultCompletionCmd()
 		completionExamples(root)
 	}
-	dress(root)
 }
 
-func dress(cmd *cobra.Command) {
+// prepareOnly prepares one command.
+func prepareOnly(cmd *cobra.Command) {
+	if flags, waits := later.LoadAndDelete(cmd); waits {
+		flags.(func())()
+	}
+	if cmd.Flags().Lookup(helpAll) != nil {
+		return // it is prepared
+	}
 	cmd.Flags().SortFlags = false
 	cmd.InitDefaultHelpFlag()
 	cmd.Flags().Lookup("help").Usage = "show this help"
@@ -49,9 +67,6 @@ func dress(cmd *cobra.Command) {
 	}
 	if cmd.HasSubCommands() && !cmd.Runnable() {
 		needsCommand(cmd)
-	}
-	for _, sub := range cmd.Commands() {
-		dress(sub)
 	}
 }
 

@@ -153,6 +153,7 @@ const mostNamed = 3
 
 // commandsWith returns the commands that have a flag, "crawl" first.
 func commandsWith(root *cobra.Command, flag string) (paths []string) {
+	Prepare(root)
 	var walk func(cmd *cobra.Command)
 	walk = func(cmd *cobra.Command) {
 		if f := FlagsOf(cmd).Lookup(flag); f != nil && !f.Hidden && cmd.Runnable() && cmd != root && !cmd.Hidden {

@@ -30,9 +30,12 @@ func (t *textFlag) Set(s string) error {
 	return nil
 }
 
+// quotes turns ‹› into what pflag takes for the name of a value.
+var quotes = strings.NewReplacer("‹", "`", "›", "`")
+
 // register adds the flag of f to flags. A word in ‹› in the usage becomes the name of its value.
 func register(flags *pflag.FlagSet, f field) {
-	usage := strings.NewReplacer("‹", "`", "›", "`").Replace(f.usage)
+	usage := quotes.Replace(f.usage)
 	switch v := f.value.Interface().(type) {
 	case bool:
 		flags.Bool(f.flag, v, usage)

@@ -53,9 +53,9 @@ func Run(ctx context.Context, name string, args []string, stdout, stderr io.Writ
 			continue
 		}
 		cmd.SilenceUsage, cmd.SilenceErrors = true, true
-		cli.RegisterCompletions(cmd, args)
 		cmd.CompletionOptions.DisableDefaultCmd = true
 		cli.Dress(cmd)
+		cli.RegisterCompletions(cmd, args)
 		// With nil, cobra would use the arguments of the process.
 		cmd.SetArgs(append([]string{}, args...))
 		cmd.SetOut(stdout)
@@ -88,13 +88,16 @@ func command(name, usage, short string, cfg any) (cmd *cobra.Command, loaded fun
 		},
 	}
 	cmd.SetVersionTemplate(name + " {{.Version}}\n")
-	// The flags are persistent, so that subcommands have them too.
-	src := config.Bind(cmd.PersistentFlags(), cfg)
-	cmd.Flags().SortFlags = false
-	cmd.Flags().Bool("version", false, "print the version of "+name)
-	for flag, words := range src.Choices() {
-		cli.Completes(cmd, flag, words...)
-	}
+	var src *config.Source
+	cli.Later(cmd, func() {
+		// The flags are persistent, so that subcommands have them too.
+		src = config.Bind(cmd.PersistentFlags(), cfg)
+		cmd.Flags().SortFlags = false
+		cmd.Flags().Bool("version", false, "print the version of "+name)
+		for flag, words := range src.Choices() {
+			cli.Completes(cmd, flag, words...)
+		}
+	})
 	return cmd, func(run runs) runs {
 		return func(cmd *cobra.Command, args []string) error {
 			if err := src.Load(); err != nil {

@@ -137,7 +137,7 @@ func (w *wanted) print(to io.Writer) {
 
 func (w *wanted) flags(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&w.licenses, "license", nil, "only datasets under one of these licences, given as `SPDX` identifiers and stated by the host of the files (unknown: no known licence, or stated by others only)")
-	cli.Completes(cmd, "license", append(catalog.Licenses(), "unknown")...)
+	cli.Later(cmd, func() { cli.Completes(cmd, "license", append(catalog.Licenses(), "unknown")...) })
 }
 
 // catalogue is what lists datasets: an asker.Crawl.
