@@ -74,6 +74,7 @@ type Behavior struct {
 	FlapRate   float64       // this part of the numbered pages, 0 to 1, is flapping: 500 at first
 	Fails      int           // how often flapping answers fail before they succeed; 0 means 1
 	RetryAfter time.Duration // Retry-After of 429 and 503 answers, in whole seconds; 0 means 1 s
+	Busy       int           // how many of the three pages of FeatureRetryAfter; 0 means all
 	Stall      time.Duration // how long slow answers take, before or between pieces; 0 means 1 s
 	// the first request for a URL is closed unanswered if its connection was used before
 	DropReused bool

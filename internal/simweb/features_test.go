@@ -153,6 +153,22 @@ func TestStatusPages(t *testing.T) {
 	})
 }
 
+// A host may have only some of the pages that are busy, so that it does not slow a demonstration.
+func TestBusyPages(t *testing.T) {
+	for busy, want := range map[int]string{0: "429 503 503-date", 1: "429", 2: "429 503", 4: "429 503 503-date"} {
+		web := New(one(Behavior{Features: []Feature{FeatureRetryAfter}, Busy: busy}))
+		var got []string
+		for _, name := range []string{"429", "503", "503-date"} {
+			if _, there := web.Expect("curtsy")[home+"/busy/"+name+".html"]; there {
+				got = append(got, name)
+			}
+		}
+		if s := strings.Join(got, " "); s != want {
+			t.Errorf("%d: %s, want %s", busy, s, want)
+		}
+	}
+}
+
 func TestFlapRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, c := start(t, Config{Hosts: 1, PagesPerHost: 60, Behaviors: map[int]Behavior{0: {FlapRate: 0.5}}})

@@ -106,6 +106,7 @@ func Demo() Config {
 		8:  {Robots: RobotsRedirect, Peer: 1, Features: []Feature{FeatureCharsets, FeatureTypes}},
 		9:  {Robots: RobotsNone, Features: []Feature{FeatureFlapping, FeatureSitemapPlace}},
 		10: {Robots: RobotsAllowAll, CrawlDelay: 150 * ms, Features: []Feature{FeatureHostile}},
-		11: {Robots: RobotsNone, Features: []Feature{FeatureRetryAfter}, Pages: 6},
+		// Each 429 or 503 makes the delay longer for all pages of the host that follow.
+		11: {Robots: RobotsNone, Features: []Feature{FeatureRetryAfter}, Busy: 1, Pages: 2},
 	}}
 }

@@ -40,9 +40,7 @@ func (s features) flapping() {
 }
 
 func (s features) busy() {
-	s.flaky("/busy/429.html", func() reply { return s.overload(429) })
-	s.flaky("/busy/503.html", func() reply { return s.overload(503) })
-	s.flaky("/busy/503-date.html", func() reply {
+	date := func() reply {
 		now := time.Now().Add(s.wait("/busy/503-date.html")) // when it is sent
 		// a date has whole seconds
 		until := now.Add(s.b.RetryAfter).Truncate(time.Second).Add(time.Second)
@@ -50,7 +48,18 @@ func (s features) busy() {
 		r.asks = until.Sub(now)
 		r.header = "Retry-After: " + until.UTC().Format(http.TimeFormat) + "\r\n"
 		return r
-	})
+	}
+	all := []struct {
+		name   string
+		answer func() reply
+	}{
+		{"429", func() reply { return s.overload(429) }}, {"503", func() reply { return s.overload(503) }}, {"503-date", date},
+	}
+	for i, one := range all {
+		if s.b.Busy == 0 || i < s.b.Busy {
+			s.flaky("/busy/"+one.name+".html", one.answer)
+		}
+	}
 }
 
 // redirects adds redirects of every kind.
