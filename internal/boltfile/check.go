@@ -34,7 +34,7 @@ const checkPages = 4096
 // checkPagesToRead is the same for a file that is opened for reading only. Otherwise a command that
 // answers one question would spend most of its time on this. Branches come first, and only they can
 // lead in circles; a page with the number of another one is noticed by bbolt when it is read.
-const checkPagesToRead = 512
+const checkPagesToRead = 2048
 
 // errStructure means that the pages do not form a tree.
 var errStructure = errors.New("its pages are inconsistent")
