@@ -78,7 +78,8 @@ type Indexer struct {
 	metrics *metrics
 	// nil if Search is off
 	traces    *tracing.Crawl
-	analyzing chan struct{} // a token per search index that may analyze at the same time
+	analyzing chan struct{}  // a token per search index that may analyze at the same time
+	readers   search.Readers // of all search indexes
 	// a token for building a search index again, so that one shard after another does it
 	building chan struct{}
 	work     *queue.Work

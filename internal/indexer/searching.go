@@ -24,7 +24,7 @@ type searchFollower struct {
 // open opens the index. Until then it cannot be searched.
 func (f *searchFollower) open() error {
 	index, err := search.Open(assignment.SearchFile(f.x.o.Dir, f.id), f.store, search.Options{Log: f.log, Turn: f.x.analyze, Read: f.marks.read, Content: f.content, Hidden: f.x.hides, HiddenHost: f.x.hidesHost,
-		Mark: f.x.reindexMark(), Indexed: f.traced(), Fault: f.x.o.Fault})
+		Mark: f.x.reindexMark(), Readers: &f.x.readers, Indexed: f.traced(), Fault: f.x.o.Fault})
 	if err == nil {
 		f.index.Store(index)
 	}

@@ -85,22 +85,21 @@ func (x *Index) Step(ctx context.Context) (n int, err error) {
 		defer done()
 	}
 	// The batch is read before the transaction begins, so that ctx can end it between two pages.
-	if x.reader == nil {
-		x.reader = newReader(x.o.Content)
-	}
+	r := x.o.Readers.take(x.o.Content)
 	x.full = false
 	for i := range changes {
 		if ctx.Err() != nil {
-			x.reader.drop()
+			x.o.Readers.give(r)
 			return 0, ctx.Err()
 		}
-		x.add(&changes[i])
-		if x.reader.build.Words() >= batchWords {
+		x.add(r, &changes[i])
+		if r.build.Words() >= batchWords {
 			changes, x.full = changes[:i+1], true // the others form the next batch
 			break
 		}
 	}
-	raw := x.reader.finish()
+	raw := r.finish()
+	x.o.Readers.give(r)
 	last := changes[len(changes)-1].Seq
 	if err := x.db.Update(func(tx *bolt.Tx) error { return x.write(tx, changes, raw, last) }); err != nil {
 		return 0, fmt.Errorf("index %d pages: %w", len(changes), err)
@@ -156,15 +155,15 @@ func (x *Index) write(tx *bolt.Tx, changes []pages.Page, raw []byte, cursor uint
 }
 
 // add reads a page, if it may be found, into the segment that is being built.
-func (x *Index) add(p *pages.Page) {
+func (x *Index) add(r *reader, p *pages.Page) {
 	if p.Deleted != "" || p.Directives&crawl.NoIndex != 0 || p.Expired(x.o.Now()) || p.IsMeta() {
 		return
 	}
-	before := x.reader.build.Mark()
-	if err := x.o.Read(p, func() { x.reader.read(p) }); err != nil {
+	before := r.build.Mark()
+	if err := x.o.Read(p, func() { r.read(p) }); err != nil {
 		// What runs there may end in the middle, by a panic.
-		x.reader.build.Back(before)
-		x.reader.extract, x.reader.buf = pagetext.Extractor{}, nil
+		r.build.Back(before)
+		r.extract, r.buf = pagetext.Extractor{}, nil
 		x.o.Log.Warn("a page is not indexed", "url", p.URL, "error", err)
 	}
 }

@@ -36,6 +36,8 @@ type Options struct {
 	HiddenHost func(canon.Host) (all, some bool)
 	// Mark is stored in a new file: see Rebuild.
 	Mark string
+	// Readers, when set, are shared with other indexes; nil: the index has its own.
+	Readers *Readers
 	// Indexed, when set, is called for each batch that Run or Step has indexed.
 	Indexed IndexedFunc
 	// Progress, when set, is called by Rebuild after each batch with the numbers of pages done and
@@ -62,8 +64,7 @@ type Index struct {
 	cursor atomic.Uint64
 
 	stepping sync.Mutex // locked while a batch is indexed, and while Rebuild replaces the file
-	reader   *reader    // this and full are only used by Step and Run
-	full     bool       // the last batch ended early
+	full     bool       // the last batch ended early; only used by Step and Run
 
 	mu sync.Mutex // guards db
 	db *file      // nil: there is none, which is an empty index
@@ -106,6 +107,9 @@ func newIndex(path string, store *pages.Store, o Options) *Index {
 	}
 	if o.Read == nil {
 		o.Read = func(_ *pages.Page, f func()) error { f(); return nil }
+	}
+	if o.Readers == nil {
+		o.Readers = new(Readers)
 	}
 	return &Index{path: path, store: store, o: o}
 }

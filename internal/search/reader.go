@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -49,6 +50,38 @@ type reader struct {
 
 func newReader(content pages.Content) *reader {
 	return &reader{keys: analysis.NewKeyer(), langs: []string{""}, content: content}
+}
+
+// Readers are the buffers with which pages are read into segments: some ten MiB for each index that
+// reads at the same time. Indexes of one process should share them, because Options.Turn lets few
+// of them read at a time. The zero value is ready to use, by many goroutines.
+type Readers struct {
+	mu   sync.Mutex
+	free []*reader // guarded by mu
+}
+
+// take returns a reader without pages.
+func (s *Readers) take(content pages.Content) *reader {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := len(s.free)
+	if n == 0 {
+		return newReader(content)
+	}
+	r := s.free[n-1]
+	s.free = s.free[:n-1]
+	r.content = content
+	return r
+}
+
+// give takes a reader back, and drops the pages that it has read.
+func (s *Readers) give(r *reader) {
+	r.build.Reset()
+	r.content = nil // it belongs to the index
+	r.langs = r.langs[:1]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.free = append(s.free, r)
 }
 
 // keepBuffer is the size up to which a buffer is reused for the next page.
@@ -264,9 +297,6 @@ func dateOf(p *pages.Page, t *pagetext.Reading) time.Time {
 	}
 	return d
 }
-
-// drop removes the pages that were read.
-func (r *reader) drop() { r.build.Reset() }
 
 // finish returns the segment of the pages that were read, nil when there are none.
 func (r *reader) finish() []byte {
