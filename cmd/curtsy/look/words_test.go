@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
+	"github.com/curtsy/curtsy/internal/cli"
 )
 
 // Words of the query are distinguished from flags by their first characters.
 func TestWordsLast(t *testing.T) {
 	a := commands{new(app.App)}
 	cmd := a.searchCommand()
-	cmd.InitDefaultHelpFlag()
+	cli.Dress(cmd)
 	for typed, want := range map[string]string{
 		"vacuum -full":                     "-- vacuum -full",
 		"-full vacuum":                     "-- -full vacuum",

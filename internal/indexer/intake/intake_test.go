@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -282,20 +283,20 @@ func TestFullDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.f = readOnly
-		appended := false
+		var appended atomic.Bool
 		go func() {
 			put(t, in, "two")
-			appended = true
+			appended.Store(true)
 		}()
 		time.Sleep(time.Minute)
 		in.mu.Lock()
-		if appended {
+		if appended.Load() {
 			t.Error("appended to a file that cannot be written")
 		}
 		p.f = good
 		in.mu.Unlock()
 		time.Sleep(time.Minute)
-		if !appended {
+		if !appended.Load() {
 			t.Error("not appended after the file could be written again")
 		}
 		if err := readOnly.Close(); err != nil {
