@@ -29,13 +29,22 @@ func (t *Semaphore) Waiting() int { return len(t.places) }
 // Do calls do as soon as a slot is free, with a context that ends in time, and returns its error.
 // It returns ErrBusy at once if no further question can wait, and if no slot was free in time.
 func (t *Semaphore) Do(ctx context.Context, do func(context.Context) error) error {
+	return t.DoUntil(ctx, t.End(), do)
+}
+
+// End is when a question that arrives now must have been answered.
+func (t *Semaphore) End() time.Time { return time.Now().Add(t.within) }
+
+// DoUntil is Do for one of several steps of a question. They share the end of that question, so
+// that a question of two steps takes no longer than others.
+func (t *Semaphore) DoUntil(ctx context.Context, end time.Time, do func(context.Context) error) error {
 	select {
 	case t.places <- struct{}{}:
 	default:
 		return ErrBusy
 	}
 	defer func() { <-t.places }()
-	ctx, cancel := context.WithTimeout(ctx, t.within)
+	ctx, cancel := context.WithDeadline(ctx, end)
 	defer cancel()
 	select {
 	case t.slots <- struct{}{}:

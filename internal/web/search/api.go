@@ -37,7 +37,7 @@ type Links struct {
 const incompleteHeader = "Curtsy-Incomplete"
 
 // answer asks the crawl for a search result; path is where its links lead.
-func (w *Web) answer(ctx context.Context, p params, fields query.Schema, path string) (a Answer, bad *web.Problem) {
+func (w *Web) answer(ctx context.Context, end time.Time, p params, fields query.Schema, path string) (a Answer, bad *web.Problem) {
 	a = Answer{Query: p.Q, Page: p.Page, PerPage: p.Per, Links: Links{Self: p.link(path)}}
 	switch q := fields.Parse(p.Q); {
 	case q.Empty() && len(q.Not) == 0:
@@ -47,7 +47,7 @@ func (w *Web) answer(ctx context.Context, p params, fields query.Schema, path st
 	}
 	offset := (p.Page - 1) * p.Per
 	began := time.Now()
-	err := w.semaphore.Do(ctx, func(ctx context.Context) (err error) {
+	err := w.semaphore.DoUntil(ctx, end, func(ctx context.Context) (err error) {
 		a.SearchAnswer, err = w.o.Crawl.Search(ctx, crawl.SearchRequest{Query: a.Query, Offset: offset, Limit: p.Per, Explain: p.Explain, Sort: p.Sort})
 		return err
 	})
@@ -88,9 +88,9 @@ func numbers(all []int) string {
 }
 
 // fields are those of the crawl's site rules, for one search.
-func (w *Web) fields(ctx context.Context, question string) (fields query.Schema, bad *web.Problem) {
+func (w *Web) fields(ctx context.Context, end time.Time, question string) (fields query.Schema, bad *web.Problem) {
 	began := time.Now()
-	err := w.semaphore.Do(ctx, func(ctx context.Context) (err error) {
+	err := w.semaphore.DoUntil(ctx, end, func(ctx context.Context) (err error) {
 		fields, err = w.o.Crawl.Fields(ctx)
 		return err
 	})
@@ -103,7 +103,8 @@ func (w *Web) fields(ctx context.Context, question string) (fields query.Schema,
 
 // search answers /api/v1/search.
 func (w *Web) search(rw http.ResponseWriter, r *http.Request) {
-	fields, bad := w.fields(r.Context(), r.URL.RawQuery)
+	end := w.semaphore.End()
+	fields, bad := w.fields(r.Context(), end, r.URL.RawQuery)
 	if bad != nil {
 		web.SendProblem(rw, bad)
 		return
@@ -116,7 +117,7 @@ func (w *Web) search(rw http.ResponseWriter, r *http.Request) {
 		web.SendProblem(rw, bad)
 		return
 	}
-	a, bad := w.answer(r.Context(), p, fields, r.URL.Path)
+	a, bad := w.answer(r.Context(), end, p, fields, r.URL.Path)
 	if bad != nil {
 		web.SendProblem(rw, bad)
 		return

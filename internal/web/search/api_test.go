@@ -209,6 +209,33 @@ func TestBusy(t *testing.T) {
 	})
 }
 
+// A question that waits before each of its steps is given up at the same time as others.
+func TestStepsShareTheTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := web.NewSemaphore(1, 1, 10*time.Second)
+		hold := func(d time.Duration) {
+			if err := s.Do(t.Context(), func(context.Context) error { time.Sleep(d); return nil }); err != nil {
+				t.Error(err)
+			}
+		}
+		began, end := time.Now(), s.End()
+		go hold(8 * time.Second)
+		synctest.Wait()
+		if err := s.DoUntil(t.Context(), end, func(context.Context) error { return nil }); err != nil {
+			t.Error(err)
+		}
+		go hold(8 * time.Second)
+		synctest.Wait()
+		if err := s.DoUntil(t.Context(), end, func(context.Context) error { return nil }); !errors.Is(err, web.ErrBusy) {
+			t.Error(err)
+		}
+		if d := time.Since(began); d != 10*time.Second {
+			t.Errorf("given up after %v", d)
+		}
+		time.Sleep(time.Minute)
+	})
+}
+
 // A megabyte of query is answered by one sentence, over a connection too.
 func TestHugeQuery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

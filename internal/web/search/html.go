@@ -51,8 +51,9 @@ var howToAsk, moreToAsk = func() (rows []example, more []string) {
 func (w *Web) html(rw http.ResponseWriter, r *http.Request) {
 	var fields query.Schema
 	var silent *web.Problem
+	end := w.semaphore.End()
 	if r.URL.RawQuery != "" {
-		fields, silent = w.fields(r.Context(), r.URL.RawQuery)
+		fields, silent = w.fields(r.Context(), end, r.URL.RawQuery)
 	}
 	p, bad := parse(r.URL.RawQuery, false, fields)
 	if silent != nil {
@@ -61,7 +62,7 @@ func (w *Web) html(rw http.ResponseWriter, r *http.Request) {
 	v := view{fields: fields, Name: w.o.Name, Home: w.o.Home, Bar: w.o.Bar, MaxQuery: maxQuery, Params: p, HowToAsk: howToAsk, MoreToAsk: moreToAsk}
 	if bad == nil && p.Q != "" {
 		var a Answer
-		if a, bad = w.answer(r.Context(), p, fields, "/search"); bad == nil {
+		if a, bad = w.answer(r.Context(), end, p, fields, "/search"); bad == nil {
 			v.show(&a)
 			a.head(rw.Header())
 		}
