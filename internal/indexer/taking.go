@@ -50,7 +50,7 @@ func (x *Indexer) takes(shard int) (*shard, <-chan struct{}) {
 	return x.shards[shard], x.opened
 }
 
-// stopFor is for how long messages are still stored after the shard was told to stop.
+// stopFor is how long messages are still stored after ctx of consumeIntake has ended.
 const stopFor = 10 * time.Second
 
 // consumeIntake stores the messages that were taken over, whenever the disk has space. When ctx
