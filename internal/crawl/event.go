@@ -273,4 +273,6 @@ type Result struct {
 	Likeness uint64
 	// Rules is the Spec.SitesHash of the fetcher, if Reason is ReasonSiteRule.
 	Rules uint64
+	// Rendering is for Stored pages: whether the scripts of the page were run, or should be.
+	Rendering Rendering
 }

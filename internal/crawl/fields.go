@@ -385,6 +385,7 @@ func (r *Result) fields(c *codec) {
 	c.bool(16, &r.Kept)
 	c.uint(17, &r.Likeness)
 	c.uint(18, &r.Rules)
+	c.enum(19, (*uint8)(&r.Rendering))
 }
 
 func (p *Page) fields(c *codec) {
@@ -451,6 +452,7 @@ func (p *Page) fields(c *codec) {
 			r.fields(c)
 		}
 	}
+	c.enum(42, (*uint8)(&p.Rendering))
 }
 
 func (a *Ruled) fields(c *codec) {

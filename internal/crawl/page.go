@@ -136,6 +136,10 @@ type Page struct {
 	// Ruled is what the site rules made of the page. Nil: no rule reads it, or the sender is of a
 	// version without site rules.
 	Ruled *Ruled
+
+	// Rendering is whether the scripts of the page were run, or should be. If they were, Body is
+	// what they made of it.
+	Rendering Rendering
 }
 
 // MaxSignposts limits Page.Signposts, in bytes.

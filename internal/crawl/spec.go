@@ -83,6 +83,12 @@ type Spec struct {
 	SecurityTxt bool `json:"security_txt,omitempty"`
 	// AcceptMarkdown: pages are requested as Markdown where a site offers it.
 	AcceptMarkdown bool `json:"accept_markdown,omitempty"`
+	// Render says for which pages in HTML scripts are run: [RenderNever], [RenderAuto] or
+	// [RenderAlways]. Empty: never. Site rules may say otherwise for their pages.
+	Render string `json:"render,omitempty"`
+	// RenderLoad are the kinds of requests (image, font, media) that rendered pages may make beside
+	// those for scripts, styles and data.
+	RenderLoad []string `json:"render_load,omitempty"`
 	// LLMSTxt: the llms.txt of each origin is requested, and its links are followed.
 	LLMSTxt bool `json:"llms_txt,omitempty"`
 	// SendRobots: mobile robots are sent to the servers that sites name for them; see SendsRobots.

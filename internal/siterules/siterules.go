@@ -17,6 +17,7 @@ type Site struct {
 	MaxDepth *int          // nil: as the crawl says
 	Types    []string      // words of --types; nil: as the crawl says
 	Purposes []string      // words of --purpose; nil: as the crawl says
+	Render   string        // a word of --render; empty: as the crawl says
 	// Subdomains widens the scope by all names below this one.
 	Subdomains bool
 

@@ -1,6 +1,8 @@
 package requests
 
 import (
+	"cmp"
+
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/usage"
@@ -25,4 +27,12 @@ func (c *Config) PurposesOf(u canon.URL) usage.Purposes {
 		}
 	}
 	return c.Purposes
+}
+
+// RenderOf says whether scripts of a page are run: crawl.RenderNever, RenderAuto or RenderAlways.
+func (c *Config) RenderOf(u canon.URL) string {
+	if site := c.Sites.For(u); site != nil && site.Render != "" {
+		return site.Render
+	}
+	return cmp.Or(c.spec.Render, crawl.RenderNever)
 }
