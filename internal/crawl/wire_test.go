@@ -30,7 +30,7 @@ var (
 	testLinks   = Links{"http://b.example/", 1, 2, true, []canon.URL{"http://a.example/", "http://a.example/2"}, []int64{1, 1 << 40}, SourceRUP, true}
 	testReport  = Report{testOrigin, "a", true, 1 << 40, 2, 3, time.UnixMilli(4), []Links{testLinks}, 5, true, "http://a.example/c?t"}
 	testVisitID = VisitID{1 << 40, 77}
-	testResult  = Result{"http://a.example/x", Failed, ReasonHTTP5xx, 503, 4, "Disallow: /", "http://a.example/y", 99, time.Second, true, time.UnixMilli(1_700_000_000_001), 1 << 63, "e", "l", true, true, 1 << 62, 1 << 61}
+	testResult  = Result{"http://a.example/x", Failed, ReasonHTTP5xx, 503, 4, "Disallow: /", "http://a.example/y", 99, time.Second, true, time.UnixMilli(1_700_000_000_001), 1 << 63, "e", "l", true, true, 1 << 62, 1 << 61, RenderingNeeded}
 )
 
 // Every field set, so that a field forgotten in one direction shows. filled checks that the test
@@ -110,7 +110,7 @@ func TestWireRoundTrip(t *testing.T) {
 		"http://b.example/", "e", "l", EncodingS2, []byte("body"), ReasonHTTP4xx, true, 6, KindData, testOrigin, 5, "http://c.example/", "http://d.example/", true, true, NoIndex, time.UnixMilli(3), "http://a.example/d/data.txt", 7, 8,
 		usage.Statements{{Position: usage.Position{From: "robots.txt", Line: 3}, Text: "t", Preferences: usage.PreferencesOf(0x99), Inferred: true}}, 5, "accept", 9, 10,
 		&Capture{1, []byte("GET"), []byte("HTTP"), EncodingS2, true, 1<<32 - 1, true, CutByTime, "::1", 2, []byte("links"), "text/html"},
-		&Head{"t", "de"}, []byte("links"), &Ruled{1, 2, "t", "d", Fields{{"a", FieldNumber, true, []string{"1", ""}}}},
+		&Head{"t", "de"}, []byte("links"), &Ruled{1, 2, "t", "d", Fields{{"a", FieldNumber, true, []string{"1", ""}}}}, RenderingDone,
 	}}
 	gotPages, err := DecodePages(AppendPages(nil, pages))
 	roundTrip(t, pages[0], gotPages[0], err)
