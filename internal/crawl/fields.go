@@ -11,6 +11,7 @@ func (t *VisitRequest) fields(c *codec) {
 	c.bool(3, &t.Downloads)
 	c.origin(4, &t.Origin)
 	c.int(5, &t.Slots)
+	c.text(6, (*string)(&t.For))
 }
 
 func (g *Grants) fields(c *codec) {

@@ -16,6 +16,7 @@ const (
 	RequestPage     RequestKind = 0
 	RequestRobots               = RequestKind(AuxRobots)
 	RequestData                 = RequestKind(AuxData)
+	RequestResource RequestKind = 253 // what a rendered page needs
 	RequestRights   RequestKind = 254 // a RightsFile
 	RequestDownload RequestKind = 255
 )
@@ -25,6 +26,8 @@ func (k RequestKind) String() string {
 	switch k {
 	case RequestPage:
 		return "page"
+	case RequestResource:
+		return "resource"
 	case RequestRights:
 		return "usage"
 	case RequestDownload:

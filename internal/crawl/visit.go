@@ -35,6 +35,9 @@ type VisitRequest struct {
 	// the delay of the host.
 	Downloads bool
 	Origin    canon.Origin // with Downloads
+	// For is, with Downloads, the host of the page that needs something of Origin; empty: the
+	// operator asked for it.
+	For canon.Host
 	// Slots is how many visits of this frontier the fetcher can carry out at the same time. Older
 	// fetchers do not say it: 0.
 	Slots int

@@ -38,6 +38,8 @@ type Fetcher struct {
 	rights       rights
 	backpressure backpressure
 	clocks       clocks
+	onDemand     *onDemand
+	elsewhere    elsewhere
 
 	requestLog *requestLog // nil: none is kept; set by Run
 	left       []leftOver  // by the earlier process
@@ -70,6 +72,7 @@ func New(q *queue.Conn, spec crawl.Spec, opt Options) (*Fetcher, error) {
 	f.deps = visit.NewDeps(f.client, f.metrics, opt.visit(f.log, spec.Shards))
 	f.out = sinks{q: q, names: cfg.Names, logs: make([]*queue.Log, spec.Shards)}
 	f.cfg.Store(cfg)
+	f.onDemand = newOnDemand(f)
 	return f, nil
 }
 

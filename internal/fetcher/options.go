@@ -12,6 +12,7 @@ import (
 	"github.com/curtsy/curtsy/internal/fetcher/visit"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
 	"github.com/curtsy/curtsy/internal/mobile/pagereader"
+	"github.com/curtsy/curtsy/internal/render"
 	"github.com/curtsy/curtsy/internal/tracing"
 	"github.com/curtsy/curtsy/pkg/botauth"
 	"github.com/prometheus/client_golang/prometheus"
@@ -82,6 +83,11 @@ type Options struct {
 	// means that it is not used.
 	PDFToText string
 
+	// Renderer runs the scripts of pages if the crawl asks for that; nil: such pages wait for a
+	// fetcher that has one.
+	Renderer render.Renderer
+	Renders  int // pages that are rendered at the same time; 0 = 1
+
 	DiscardPages bool // pages are fetched, read for links and counted, but handed to nobody
 
 	// SendPages hands pages to the indexer of a shard and returns once a kill of the process does
@@ -140,7 +146,7 @@ func (o Options) visit(log *slog.Logger, shards int) visit.Options {
 	}
 	return visit.Options{
 		Fetcher: o.Name, Shards: shards, MaxBody: o.MaxBody, MaxCatalogue: o.MaxCatalogue, MaxSitemap: o.maxSitemap, RulesCache: o.RulesCache,
-		DiscardPages: o.DiscardPages, MaxBatch: batch, PDFToText: o.PDFToText, Robot: o.Robot, Log: log,
+		DiscardPages: o.DiscardPages, MaxBatch: batch, PDFToText: o.PDFToText, Renderer: o.Renderer, Renders: o.Renders, Robot: o.Robot, Log: log,
 	}
 }
 

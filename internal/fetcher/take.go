@@ -70,6 +70,7 @@ func (f *Fetcher) watchOwners(ctx context.Context, changed func(map[string]queue
 
 // owners starts and ends takers.
 func (r *runner) owners(records map[string]queue.Record) {
+	r.f.onDemand.own(records)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	owners := make(map[string]bool)

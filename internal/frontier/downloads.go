@@ -38,7 +38,7 @@ func (m *matcher) grantDownload(t crawl.VisitRequest, now time.Time) (visits []c
 				}
 			}
 			if err = s.beforeGrant(now); err == nil {
-				v, err = s.Visits.Download(t.Origin, now)
+				v, err = s.Visits.Download(t.Origin, t.For, now)
 			}
 			return err
 		})

@@ -22,11 +22,12 @@ const (
 	Pack                  // compressing and digest
 	Document              // reading documents that are no pages, in processes of their own
 	Rules                 // reading pages by site rules
+	Render                // running the scripts of pages; what they request is in Fetch
 	Publish               // encoding messages and waiting for their acknowledgements
 	stages
 )
 
-var stageNames = [stages]string{"fetch", "scan", "pack", "document", "rules", "publish"}
+var stageNames = [stages]string{"fetch", "scan", "pack", "document", "rules", "render", "publish"}
 
 // Metrics are the counters of a fetcher. No label ever names a host or a URL.
 type Metrics struct {

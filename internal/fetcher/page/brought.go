@@ -89,7 +89,7 @@ func (k *Bringer) BringHead(u *crawl.VisitURL, b Brought) (r crawl.Result, ok bo
 	}
 	a := b.answer()
 	r = resultOf(u, &a)
-	p.queue(u, &a, kind, &scan, &r)
+	p.queue(u, &a, kind, &scan, rendering{}, &r)
 	p.follow(u, scan.Links)
 	if !scan.Directives.NoFollow {
 		p.follow(u, headerLinks(b.Header, u.URL))

@@ -115,7 +115,7 @@ func (p *Pages) markupLets(u canon.URL, a *wire.Answer, text []byte) bool {
 // capturePage adds a capture to a page that is about to be published and may be stored. The first
 // page.Size bytes of body are packed in it. If both do not fit into one message, the capture is
 // published before the page.
-func (p *Pages) capturePage(page *crawl.Page, a *wire.Answer, body []byte, links []canon.URL) {
+func (p *Pages) capturePage(page *crawl.Page, a *wire.Answer, body []byte, links []canon.URL, how rendering) {
 	if page.Directives&(crawl.NoArchive|crawl.NoIndex) != 0 || !page.UnavailableAfter.IsZero() {
 		return
 	}
@@ -124,6 +124,8 @@ func (p *Pages) capturePage(page *crawl.Page, a *wire.Answer, body []byte, links
 	switch {
 	case p.brings:
 		c, sent = p.captureBrought(page, a)
+	case how.state == crawl.RenderingDone || how.state == crawl.RenderingFailed:
+		c = how.capture
 	case p.Requests.Session.Recorder != nil:
 		c, sent, _ = p.capture(a)
 	}
@@ -134,11 +136,13 @@ func (p *Pages) capturePage(page *crawl.Page, a *wire.Answer, body []byte, links
 		c.OfPage = false // the page was made of the body, and is not the body
 	}
 	left := maxCaptureLinks
-	if c.OfPage {
+	switch {
+	case c == how.capture: // it is packed
+	case c.OfPage:
 		c.Cut, c.CutBy, c.Encoding = page.Truncated, crawl.CutByLength, page.Encoding
 		c.CRC = crc32.ChecksumIEEE(body[:page.Size])
 		left = min(left, maxCapture-len(page.Body)-page.Ruled.Bytes()-c.Bytes())
-	} else {
+	default:
 		packCapture(c, sent)
 	}
 	p.buf.outlinks = p.buf.outlinks[:0]

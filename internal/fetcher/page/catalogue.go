@@ -186,7 +186,7 @@ func (p *Pages) keepMeta(u *crawl.VisitURL, a *wire.Answer, c *catalogue, r *cra
 	switch {
 	case p.Publisher.Discard:
 	case short:
-		p.capturePage(&page, a, c.body, nil)
+		p.capturePage(&page, a, c.body, nil, rendering{})
 		p.Publisher.Page(&page)
 	default:
 		p.Archive(u.URL, a)

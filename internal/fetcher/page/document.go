@@ -24,7 +24,7 @@ func (p *Pages) keepDocument(u *crawl.VisitURL, a *wire.Answer, kind string, r *
 	page.Body, page.Truncated = nil, false
 	head := p.Sites.HeaderTags(a.Header, a.At)
 	if d := head.Directives.At(a.At); d.NoIndex && d.NoFollow {
-		p.queue(u, &page, kind, head, r) // neither its text nor its links may be used
+		p.queue(u, &page, kind, head, rendering{}, r) // neither its text nor its links may be used
 		return
 	}
 	if a.Truncated || len(a.Body) == 0 && answer.Length(a.Header) > document.MaxBody {
@@ -54,7 +54,7 @@ func (p *Pages) keepDocument(u *crawl.VisitURL, a *wire.Answer, kind string, r *
 		return
 	}
 	met.Spent(metrics.Scan, start)
-	p.queue(u, &page, kind, &scan, r)
+	p.queue(u, &page, kind, &scan, rendering{}, r)
 	p.follow(u, scan.Links)
 }
 

@@ -72,7 +72,7 @@ func newPagesOf(t *testing.T, client *wire.Client, host canon.Host, sink publish
 	t.Cleanup(lease.End)
 	session := client.NewSession(ctx, ctx, &cfg.Config, host, lease)
 	t.Cleanup(session.Release)
-	shared := NewShared(log, "")
+	shared := NewShared(SharedOptions{Log: log})
 	t.Cleanup(shared.Close)
 	never := func(canon.Origin) bool { return false }
 	pub := publish.New(publish.Options{Sink: sink, Context: ctx, Host: host, Shards: 1, Scope: cfg.Scope, Metrics: met, Log: log}, new(publish.Buffers))

@@ -27,16 +27,28 @@ func (p *Pages) keep(u *crawl.VisitURL, a *wire.Answer, kind string, r *crawl.Re
 		URL: u.URL, Body: a.Body, ContentType: scanType(a.Header, kind), HTML: kind != answer.Text,
 		Header: a.Header, Token: p.spec().Agent,
 	}, 0)
-	defer p.gather.done()
 	if err != nil {
+		p.gather.done()
 		fail(p.Requests, u, err, r)
 		return
 	}
+	if p.wantsRendering(u, a, kind, &scan) {
+		met.Spent(metrics.Scan, start)
+		p.keepRendered(u, a, kind, &scan, r)
+		return
+	}
+	defer p.gather.done()
+	p.keepScanned(u, a, kind, &scan, rendering{}, start, r)
+}
+
+// keepScanned publishes a page that was scanned. start is when its scan began.
+func (p *Pages) keepScanned(u *crawl.VisitURL, a *wire.Answer, kind string, scan *htmlscan.Result, how rendering, start time.Time, r *crawl.Result) {
+	met := p.Requests.Metrics
 	if scan.Canonical == "" {
 		scan.Canonical = headerCanonical(a.Header, u.URL)
 	}
 	met.Spent(metrics.Scan, start)
-	p.queue(u, a, kind, &scan, r)
+	p.queue(u, a, kind, scan, how, r)
 	start = time.Now()
 	p.sessions(u, a.Body, scan.Directives.NoFollow)
 	repeated := p.repeated(u, kind, a.Body, r)
@@ -52,7 +64,7 @@ func (p *Pages) keep(u *crawl.VisitURL, a *wire.Answer, kind string, r *crawl.Re
 		p.follow(u, headerLinks(a.Header, u.URL))
 		p.follow(u, signposts(a.Header, u.URL))
 	}
-	p.announce(u, a.Header, &scan)
+	p.announce(u, a.Header, scan)
 	met.Spent(metrics.Scan, start)
 }
 
@@ -65,7 +77,7 @@ func scanType(h http.Header, kind string) string {
 }
 
 // queue publishes a page to the indexer, or instead of it that the page must not be stored.
-func (p *Pages) queue(u *crawl.VisitURL, a *wire.Answer, kind string, scan *htmlscan.Result, r *crawl.Result) {
+func (p *Pages) queue(u *crawl.VisitURL, a *wire.Answer, kind string, scan *htmlscan.Result, how rendering, r *crawl.Result) {
 	d := scan.Directives.At(a.At)
 	r.Class, r.NoSnippet = crawl.Stored, d.NoSnippet
 	page := crawl.Page{
@@ -74,7 +86,7 @@ func (p *Pages) queue(u *crawl.VisitURL, a *wire.Answer, kind string, scan *html
 		MetaDirectives: publish.DirectiveBits(scan.Meta), MetaUnavailableAfter: scan.Meta.UnavailableAfter, MetaMaxSnippet: scan.Meta.MaxSnippet,
 		Depth: u.Depth, FoundOn: u.FoundOn, Canonical: scan.Canonical,
 		ETag: answer.Short(a.Header, "Etag"), LastModified: answer.Short(a.Header, "Last-Modified"),
-		Truncated: a.Truncated,
+		Truncated: a.Truncated, Rendering: how.state,
 	}
 	if p.spec().AcceptMarkdown {
 		page.Vary = strings.ToValidUTF8(crawl.ShortDetail(a.Header.Get("Vary")), "")
@@ -101,13 +113,14 @@ func (p *Pages) queue(u *crawl.VisitURL, a *wire.Answer, kind string, scan *html
 	}
 	p.directives = page.Directives
 	page.Head, page.Signposts = headOf(&page, a.Body), signposted(a.Header, u.URL)
-	if odd := oddData(&page, a.Body); odd != "" {
+	r.Rendering, r.Rule = how.state, how.note
+	if odd := oddData(&page, a.Body); odd != "" && r.Rule == "" {
 		r.Rule = odd
 	}
 	if u.Keep { // it was sent although it may not have changed; the likeness shows how much did
 		r.Likeness = likenessOf(kind, a.Body)
 	}
-	p.capturePage(&page, a, a.Body, scan.Links)
+	p.capturePage(&page, a, a.Body, scan.Links, how)
 	p.Publisher.Page(&page)
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/curtsy/curtsy/internal/fetcher/robots"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
 	"github.com/curtsy/curtsy/internal/htmlscan"
+	"github.com/curtsy/curtsy/internal/render"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -24,12 +25,32 @@ type Shared struct {
 	repeats   repeats
 	documents *worker.Pool
 	cuts      ruleCuts
+	renderers *renderers
+	missing   sync.Once // the first time that there is no renderer is logged
 }
 
-// NewShared makes what visits share; Close ends it. pdfToText is the path of poppler's pdftotext,
-// which then reads the text of PDF files; if it is empty, our own reader does.
-func NewShared(log *slog.Logger, pdfToText string) *Shared {
-	return &Shared{log: log, documents: worker.New(worker.Options{PDFToText: pdfToText})}
+// SharedOptions are what visits share.
+type SharedOptions struct {
+	// PDFToText is the path of poppler's pdftotext, which then reads the text of PDF files; if it is
+	// empty, our own reader does.
+	PDFToText string
+	Renderer  render.Renderer // runs the scripts of pages; nil: nothing can be rendered
+	Renders   int             // pages that are rendered at the same time; 0 = 1
+	Log       *slog.Logger
+}
+
+// NewShared makes what visits share; Close ends it.
+func NewShared(o SharedOptions) *Shared {
+	return &Shared{
+		log: o.Log, documents: worker.New(worker.Options{PDFToText: o.PDFToText}), renderers: newRenderers(o.Renderer, o.Renders),
+	}
+}
+
+// noRenderer reports once that pages wait because nothing can render them.
+func (s *Shared) noRenderer(err error) {
+	s.missing.Do(func() {
+		s.log.Warn("pages that need scripts wait, because nothing can render them", "err", err)
+	})
 }
 
 // Close ends the processes that read documents.
@@ -44,6 +65,11 @@ type Options struct {
 	Context      context.Context // ends when nothing is published any more
 	MaxBody      int64           // bytes of a page
 	MaxCatalogue int64           // bytes of a JSON document that describes datasets
+	// HasCredentials reports whether requests to an origin carry credentials.
+	HasCredentials func(canon.Origin) bool
+	// Elsewhere calls do with the pages of a visit to another host, in which something is requested
+	// that a page of this visit needs. An error says why there was no such visit.
+	Elsewhere func(ctx context.Context, origin canon.Origin, do func(there *Pages)) error
 }
 
 // Pages fetches the pages of a visit. It belongs to the visit's goroutine.
@@ -55,6 +81,8 @@ type Pages struct {
 	brings     bool                // pages are not requested: see Bringer
 	directives crawl.DirectiveBits // of the last page that was published as stored
 	original   []byte              // the body of the document that is being brought
+	slot       bool                // the visit may render pages
+	overloaded bool                // the answer to a request of a page was 429 or 503
 }
 
 // Buffers are what pages are read with. They are used again by the next visit. The zero value is

@@ -47,6 +47,6 @@ func (p *Pages) renewed(u *crawl.VisitURL, a *wire.Answer, r *crawl.Result) {
 			r.ETag, r.LastModified = "", ""
 		}
 	}
-	p.capturePage(&page, a, nil, nil)
+	p.capturePage(&page, a, nil, nil, rendering{})
 	p.Publisher.Page(&page)
 }

@@ -17,11 +17,15 @@ import (
 	"github.com/curtsy/curtsy/internal/fetcher/robots"
 	"github.com/curtsy/curtsy/internal/fetcher/wellknown"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
+	"github.com/curtsy/curtsy/internal/render"
 	"github.com/curtsy/curtsy/internal/tracing"
 	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/curtsy/curtsy/pkg/sitemap"
 	"github.com/curtsy/curtsy/pkg/usage"
 )
+
+// ErrCrossed is the error of Sink.Elsewhere if the visit that asks is waited for itself.
+var ErrCrossed = page.ErrCrossed
 
 // Sink is where a visit publishes what it found, and what it asks for what it has to know. Whoever
 // carries visits out has one.
@@ -35,6 +39,10 @@ type Sink interface {
 	DispatchPlan(ctx context.Context, shard int, q crawl.DispatchQuery) (crawl.DispatchPlan, error)
 	// Forgotten reports whether a URL must not be requested any more, as of now.
 	Forgotten(u canon.URL) bool
+	// Elsewhere calls do with a visit to the host of an origin, on behalf of a visit to the host
+	// from. It waits for that visit, and an error says why there was none. The visit that asks ends
+	// with ctx, and must not last longer because of it.
+	Elsewhere(ctx context.Context, from canon.Host, origin canon.Origin, do func(v *Visit)) error
 }
 
 // Options say what visits do. The zero value of a field stands for its default.
@@ -50,6 +58,10 @@ type Options struct {
 	// PDFToText is the path of poppler's pdftotext, which then reads the text of PDF files. Without
 	// it our own reader does.
 	PDFToText string
+	// Renderer runs the scripts of pages; nil: none can be rendered. Renders is how many pages are
+	// rendered at the same time; 0 = 1.
+	Renderer render.Renderer
+	Renders  int
 	// Robot is what is sent to the servers that sites name for mobile robots; nil: nothing is.
 	Robot *dispatch.Robot
 	Log   *slog.Logger
@@ -70,7 +82,7 @@ func NewDeps(c *wire.Client, met *metrics.Metrics, opt Options) *Deps {
 	opt.MaxBody, opt.MaxSitemap = cmp.Or(max(opt.MaxBody, 0), 10<<20), cmp.Or(max(opt.MaxSitemap, 0), sitemap.MaxBytes)
 	opt.MaxCatalogue = cmp.Or(max(opt.MaxCatalogue, 0), catalog.MaxCatalogue)
 	return &Deps{client: c, opt: opt, metrics: met, rules: robots.NewCache(cmp.Or(max(opt.RulesCache, 0), 4096)),
-		pages: page.NewShared(opt.Log, opt.PDFToText)}
+		pages: page.NewShared(page.SharedOptions{PDFToText: opt.PDFToText, Renderer: opt.Renderer, Renders: opt.Renders, Log: opt.Log})}
 }
 
 // Close ends what runs besides the visits.
@@ -142,7 +154,10 @@ func (k *Deps) New(g Grant) *Visit {
 	}}
 	v.pages = page.New(page.Options{
 		Requests: v.requests, Sites: v.sites, Publisher: v.publisher, Shared: k.pages, Context: g.Publishing,
-		MaxBody: k.opt.MaxBody, MaxCatalogue: k.opt.MaxCatalogue,
+		MaxBody: k.opt.MaxBody, MaxCatalogue: k.opt.MaxCatalogue, HasCredentials: k.client.HasCredentials,
+		Elsewhere: func(ctx context.Context, origin canon.Origin, do func(*page.Pages)) error {
+			return g.Sink.Elsewhere(ctx, job.Host, origin, func(there *Visit) { do(there.pages) })
+		},
 	}, &h.page)
 	return v
 }

@@ -125,6 +125,9 @@ func (v *Visit) one(u *crawl.VisitURL) crawl.Result {
 	if v.requests.Config.Spec().PlanOnly {
 		return v.pages.Planned(u)
 	}
+	if !v.pages.Ready(u.URL) {
+		return returned
+	}
 	return v.pages.Fetch(u)
 }
 

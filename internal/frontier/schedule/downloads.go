@@ -16,10 +16,14 @@ const DownloadQuota = time.Second
 
 // Download makes a visit without URLs: the permission to send requests to a host, with its delay
 // and without another visit at the same time. The visit contains what is known of the origin's
-// robots.txt. An unknown host is added: its delay and its rules are stored as for any other.
-func (s *Visits) Download(o canon.Origin, now time.Time) (*crawl.Visit, error) {
+// robots.txt. An unknown host is added: its delay and its rules are stored as for any other. by is the
+// host of the page that needs something there; empty: it is for a download.
+func (s *Visits) Download(o canon.Origin, by canon.Host, now time.Time) (*crawl.Visit, error) {
 	if !s.MayGrant(now) {
 		return nil, s.ledger.Phase.Err
+	}
+	if by != "" && s.polite.Caused.ResourceFrom(o, by).After(now) {
+		return nil, nil
 	}
 	h, err := s.ledger.HostOf(o.Host)
 	if err != nil {
@@ -37,6 +41,11 @@ func (s *Visits) Download(o canon.Origin, now time.Time) (*crawl.Visit, error) {
 	i, ok := s.ledger.OriginOf(h, o)
 	if !ok || polite.From(&h.Origins[i], now).After(now) {
 		return nil, nil // its robots.txt cannot be fetched now
+	}
+	if by != "" {
+		if err := s.polite.Caused.UseResource(o, by, now); err != nil {
+			return nil, s.ledger.Fail(err)
+		}
 	}
 	v := &hosts.Visit{ID: s.ledger.NextVisit(), Host: h, Since: now, Until: now.Add(times.OwnerLease)}
 	r := s.robotsFor(h, &h.Origins[i], now, 4*robotsInline)

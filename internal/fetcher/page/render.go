@@ -1,0 +1,306 @@
+package page
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/fetcher/answer"
+	"github.com/curtsy/curtsy/internal/fetcher/metrics"
+	"github.com/curtsy/curtsy/internal/fetcher/requests"
+	"github.com/curtsy/curtsy/internal/fetcher/wire"
+	"github.com/curtsy/curtsy/internal/htmlscan"
+	"github.com/curtsy/curtsy/internal/render"
+	"github.com/curtsy/curtsy/pkg/canon"
+	"github.com/curtsy/curtsy/pkg/robotstag"
+)
+
+// Pages that need scripts (--render). Such a page is rendered in the visit that fetched it, and
+// stored as what its scripts made of it. Nothing is published before, so whatever dies meanwhile,
+// the frontier grants the URL again.
+
+const (
+	// noSlot is how long a host is not visited if its pages need a renderer and none is free.
+	noSlot = 2 * time.Second
+	// noRenderer is the same if no renderer can be reached at all.
+	noRenderer = 30 * time.Second
+)
+
+// Ready reports whether a URL may be fetched now. It may not if its page will probably have to be
+// rendered, and no renderer is free; then the visit ends.
+func (p *Pages) Ready(u canon.URL) bool {
+	r := p.Shared.renderers
+	switch p.Requests.Config.RenderOf(u) {
+	case crawl.RenderNever:
+		return true
+	case crawl.RenderAuto:
+		if !r.expects(u.Host()) {
+			return true
+		}
+	}
+	return p.takeSlot()
+}
+
+// takeSlot takes a slot for the rest of the visit, or ends the visit if none is free.
+func (p *Pages) takeSlot() bool {
+	if r := p.Shared.renderers; !p.slot && r.renderer != nil {
+		p.slot = r.try()
+	}
+	if !p.slot {
+		p.putBack(noSlot, "all renderers are in use")
+	}
+	return p.slot
+}
+
+// putBack ends the requests of the visit, and leaves its host alone for a time.
+func (p *Pages) putBack(wait time.Duration, why string) {
+	p.Requests.End(why)
+	p.Requests.Account.NotBefore = max(p.Requests.Account.NotBefore, wait)
+}
+
+// Close returns what the visit has taken of what visits share.
+func (p *Pages) Close() {
+	if p.slot {
+		p.slot = false
+		p.Shared.renderers.leave()
+	}
+}
+
+// rendering is what is known of a page that is stored besides its body and its tags. The zero value
+// is right for a page that is stored as its server sent it.
+type rendering struct {
+	state   crawl.Rendering
+	note    string         // for people
+	capture *crawl.Capture // of the response of the server; nil: there is none
+}
+
+// wantsRendering reports whether the scripts of a page are run before it is stored.
+func (p *Pages) wantsRendering(u *crawl.VisitURL, a *wire.Answer, kind string, scan *htmlscan.Result) bool {
+	mode := p.Requests.Config.RenderOf(u.URL)
+	if mode == crawl.RenderNever || p.brings || kind != answer.HTML && kind != answer.XHTML {
+		return false
+	}
+	needs := needsScript(scan)
+	p.Shared.renderers.learn(u.URL.Host(), needs)
+	if mode == crawl.RenderAuto && !needs || a.Truncated || scan.Directives.At(a.At).NoIndex {
+		return false
+	}
+	_, unwanted := p.Sites.Unwanted(u.URL, p.Sites.Usage(u.URL, a.Header, scan))
+	return !unwanted
+}
+
+// keepRendered runs the scripts of a page and publishes what they made of it. scan is of the page as
+// its server sent it, and is over afterwards.
+func (p *Pages) keepRendered(u *crawl.VisitURL, a *wire.Answer, kind string, scan *htmlscan.Result, r *crawl.Result) {
+	if p.Shared.renderers.renderer != nil && !p.takeSlot() {
+		p.gather.done()
+		*r = crawl.Result{URL: u.URL, Class: crawl.Returned}
+		return
+	}
+	// The next request takes the buffers of this one.
+	raw, first := *a, keptScan(scan)
+	raw.Body = slices.Clone(a.Body)
+	how := rendering{capture: p.rawCapture(u, &raw, scan)}
+	p.gather.done()
+	done, err := p.render(u, &raw)
+	var failed *render.Failed
+	switch {
+	case err == nil:
+		how.state, how.note = crawl.RenderingDone, noteOf(done)
+		p.keepAs(u, rendered(&raw, done), answer.HTML, &first, how, done.Links, r)
+	case errors.As(err, &failed):
+		how.state, how.note = crawl.RenderingFailed, "rendering failed: "+failed.Why
+		p.keepAs(u, &raw, kind, nil, how, nil, r)
+	case errors.Is(err, errOverloaded):
+		r.Class, r.Reason = crawl.Retry, crawl.ReasonOverload
+	default:
+		if errors.Is(err, render.ErrUnavailable) {
+			p.Shared.noRenderer(err)
+			p.putBack(noRenderer, err.Error())
+		} else {
+			p.putBack(noSlot, err.Error())
+		}
+		*r = crawl.Result{URL: u.URL, Class: crawl.Returned}
+	}
+}
+
+// render runs the scripts of a page.
+func (p *Pages) render(u *crawl.VisitURL, a *wire.Answer) (*render.Result, error) {
+	renderer := p.Shared.renderers.renderer
+	if renderer == nil {
+		return nil, fmt.Errorf("%w in this process", render.ErrUnavailable)
+	}
+	ctx, cancel := context.WithCancel(p.Requests.Session.Waiting)
+	defer cancel()
+	var ended error
+	var fetching time.Duration
+	start := time.Now()
+	p.overloaded = false
+	done, err := renderer.Render(ctx, p.pageFor(u, a), func(q render.Request) render.Response {
+		if ended != nil {
+			return refused(ended.Error())
+		}
+		asked := time.Now()
+		r, err := p.resource(ctx, u.URL, &q)
+		fetching += time.Since(asked)
+		if err != nil {
+			ended = err
+			cancel()
+		}
+		return r
+	})
+	p.Requests.Metrics.Spent(metrics.Render, start.Add(fetching))
+	switch {
+	case ended != nil:
+		return nil, ended
+	case err != nil && ctx.Err() != nil:
+		return nil, errVisitOver
+	}
+	return done, err
+}
+
+// pageFor returns a page as the renderer gets it. Its clock begins with the day, so that a page that
+// shows the date changes once a day, and not with each visit.
+func (p *Pages) pageFor(u *crawl.VisitURL, a *wire.Answer) *render.Page {
+	h := plainHeader(a.Header)
+	if h.Get("Content-Type") == "" {
+		h["Content-Type"] = []string{"text/html"}
+	}
+	var load []render.Kind
+	for _, word := range p.spec().RenderLoad {
+		load = append(load, render.Kind(word))
+	}
+	return &render.Page{
+		URL: string(u.URL), Status: a.Status, Header: h, Body: a.Body, Time: a.At.UTC().Truncate(24 * time.Hour),
+		UserAgent: requests.UserAgent(*p.spec()), Load: load,
+	}
+}
+
+// rendered returns the answer of a server with the body that scripts made of it. What the header
+// says of the body does not apply to that.
+func rendered(raw *wire.Answer, r *render.Result) *wire.Answer {
+	a := *raw
+	a.Header = plainHeader(raw.Header)
+	delete(a.Header, "Etag")
+	delete(a.Header, "Last-Modified")
+	a.Header["Content-Type"] = []string{"text/html; charset=utf-8"}
+	a.Body, a.Truncated = r.HTML, r.Cut
+	return &a
+}
+
+// keepAs publishes a page that was rendered, or could not be. first is what was found in the page as
+// its server sent it: of two statements the stricter one applies. It is nil if that is what is
+// stored. gone are addresses to which scripts wanted to go.
+func (p *Pages) keepAs(u *crawl.VisitURL, a *wire.Answer, kind string, first *htmlscan.Result, how rendering, gone []string, r *crawl.Result) {
+	start := time.Now()
+	kept := 0
+	if len(a.Body) > wire.KeepBuffer {
+		kept = htmlFactor * len(a.Body)
+	}
+	scan, err := p.gather.scan(htmlscan.Page{
+		URL: u.URL, Body: a.Body, ContentType: scanType(a.Header, kind), HTML: true, Header: a.Header, Token: p.spec().Agent,
+	}, kept)
+	defer p.gather.done()
+	if err != nil {
+		fail(p.Requests, u, err, r)
+		return
+	}
+	if first != nil {
+		merge(&scan, first, u.URL, gone)
+	}
+	p.keepScanned(u, a, kind, &scan, how, start, r)
+}
+
+// keptScan copies what is needed later of the scan of a page. The URLs in it may be kept.
+func keptScan(scan *htmlscan.Result) htmlscan.Result {
+	first := *scan
+	first.Links, first.Feeds = slices.Clone(scan.Links), slices.Clone(scan.Feeds)
+	first.Tags, first.Marks = slices.Clone(scan.Tags), slices.Clone(scan.Marks)
+	return first
+}
+
+// merge adds to the scan of a rendered page what was found in the page as its server sent it, and
+// the addresses to which scripts wanted to go.
+func merge(scan, first *htmlscan.Result, u canon.URL, gone []string) {
+	scan.Directives = scan.Directives.Merge(first.Directives)
+	scan.Meta = scan.Meta.Merge(first.Meta)
+	for _, m := range first.Marks {
+		same := func(o htmlscan.Mark) bool { return o.Kind == m.Kind && o.Name == m.Name && o.Value == m.Value }
+		if !slices.ContainsFunc(scan.Marks, same) {
+			scan.Marks = append(scan.Marks[:len(scan.Marks):len(scan.Marks)], m)
+		}
+	}
+	for _, t := range first.Tags {
+		same := func(o robotstag.Source) bool { return o.Where == t.Where && o.Name == t.Name && o.Value == t.Value }
+		if !slices.ContainsFunc(scan.Tags, same) {
+			scan.Tags = append(scan.Tags[:len(scan.Tags):len(scan.Tags)], t)
+		}
+	}
+	if scan.Canonical == "" {
+		scan.Canonical = first.Canonical
+	}
+	if scan.Directives.NoFollow {
+		scan.Links, scan.Feeds = nil, nil
+		return
+	}
+	links := append(slices.Clone(first.Links), scan.Links...)
+	for _, to := range gone {
+		if target, err := canon.Parse(to); err == nil && target != u {
+			links = append(links, target)
+		}
+	}
+	scan.Links = distinct(links)
+	scan.Feeds = distinct(append(slices.Clone(first.Feeds), scan.Feeds...))
+	scan.Feeds = scan.Feeds[:min(len(scan.Feeds), htmlscan.MaxFeeds)]
+	scan.Links = scan.Links[:min(len(scan.Links), htmlscan.MaxLinks)]
+}
+
+// distinct removes all but the first of equal URLs.
+func distinct(all []canon.URL) []canon.URL {
+	seen := make(map[canon.URL]bool, len(all))
+	return slices.DeleteFunc(all, func(u canon.URL) bool {
+		was := seen[u]
+		seen[u] = true
+		return was
+	})
+}
+
+// noteOf says for people what a rendered page did not get.
+func noteOf(r *render.Result) string {
+	if r.Omitted == 0 {
+		return ""
+	}
+	var why []string
+	counts := map[string]int{}
+	for _, o := range r.Omissions {
+		if counts[o.Why]++; counts[o.Why] == 1 {
+			why = append(why, o.Why)
+		}
+	}
+	for i, w := range why {
+		if counts[w] > 1 {
+			why[i] = fmt.Sprintf("%d × %s", counts[w], w)
+		}
+	}
+	return fmt.Sprintf("%d requests of its scripts were left out: %s", r.Omitted, strings.Join(why, "; "))
+}
+
+// rawCapture returns the capture of the response of the server, for the archive, or nil. The next
+// request takes the buffers that it is made of.
+func (p *Pages) rawCapture(u *crawl.VisitURL, a *wire.Answer, scan *htmlscan.Result) *crawl.Capture {
+	if p.Requests.Session.Recorder == nil || !p.archivable(u.URL, a, scan) {
+		return nil
+	}
+	c, body, _ := p.capture(a)
+	if c != nil {
+		packCapture(c, body)
+	}
+	return c
+}
+
+// needsScript reports whether a page has almost no text without its scripts.
+func needsScript(scan *htmlscan.Result) bool { return false }
