@@ -69,7 +69,7 @@ func roundTrip[T any](t *testing.T, want T, got T, err error) {
 }
 
 func TestWireRoundTrip(t *testing.T) {
-	take := VisitRequest{"f1", 16, true, testOrigin, 64}
+	take := VisitRequest{"f1", 16, true, testOrigin, "w.example", 64}
 	gotVisitRequest, err := DecodeVisitRequest(AppendVisitRequest(nil, take))
 	roundTrip(t, take, gotVisitRequest, err)
 

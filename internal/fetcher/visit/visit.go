@@ -96,6 +96,9 @@ func (v *Visit) one(u *crawl.VisitURL) crawl.Result {
 	if v.requests.Over() || u.URL.Host() != v.job.Host {
 		return returned
 	}
+	if !v.requests.Config.Spec().PlanOnly && !v.pages.Ready(u.URL) {
+		return returned
+	}
 	site := v.sites.Of(u.URL.Origin())
 	switch {
 	case site == nil || v.requests.Over() && !site.Bar.Barred:
@@ -124,9 +127,6 @@ func (v *Visit) one(u *crawl.VisitURL) crawl.Result {
 	}
 	if v.requests.Config.Spec().PlanOnly {
 		return v.pages.Planned(u)
-	}
-	if !v.pages.Ready(u.URL) {
-		return returned
 	}
 	return v.pages.Fetch(u)
 }

@@ -168,7 +168,7 @@ func TestDownloadTakesTurns(t *testing.T) {
 		h, i := o.Host("a.example")
 		origin := h.Origins[i].Origin
 		download := func() *crawl.Visit {
-			v, err := o.visits.Download(origin, time.Now())
+			v, err := o.visits.Download(origin, "", time.Now())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,0 +1,466 @@
+package fetcher
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/render/rendertest"
+)
+
+// app is a web of several hosts, whose log shows every request.
+type app struct {
+	mu    sync.Mutex
+	files map[string]http.HandlerFunc // by host and path
+	log   []asked
+	open  int // requests that are being answered
+	t     *testing.T
+}
+
+type asked struct {
+	what       string // host and path with query
+	at, until  time.Time
+	header     http.Header
+	overlapped bool
+}
+
+func (a *app) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	a.mu.Lock()
+	n := len(a.log)
+	a.log = append(a.log, asked{what: r.Host + r.URL.RequestURI(), at: time.Now(), header: r.Header})
+	f := a.files[r.Host+r.URL.Path]
+	a.mu.Unlock()
+	if f != nil {
+		f(w, r)
+	} else {
+		http.NotFound(w, r)
+	}
+	a.mu.Lock()
+	a.log[n].until = time.Now()
+	a.mu.Unlock()
+}
+
+// requests are the requests so far, without those for robots.txt.
+func (a *app) requests() (all []string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, r := range a.log {
+		if !strings.HasSuffix(r.what, "/robots.txt") {
+			all = append(all, r.what)
+		}
+	}
+	return all
+}
+
+// polite fails the test if a host got a request earlier than delay after the last one.
+func (a *app) polite(delay time.Duration) {
+	a.t.Helper()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	last := map[string]asked{}
+	for _, r := range a.log {
+		host, _, _ := strings.Cut(r.what, "/")
+		if before, ok := last[host]; ok && r.at.Sub(before.until) < delay-time.Millisecond {
+			a.t.Errorf("%s was asked %v after %s", r.what, r.at.Sub(before.until), before.what)
+		}
+		last[host] = r
+	}
+}
+
+func html(body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("Etag", `"shell"`)
+		io.WriteString(w, body)
+	}
+}
+
+func text(kind, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", kind)
+		io.WriteString(w, body)
+	}
+}
+
+const shell = `<!doctype html><html><head><title>App</title></head><body><div id="root"></div><script src="/app.js"></script></body></html>`
+
+// renderBubble runs a fetcher that renders all pages, in a bubble.
+func renderBubble(t *testing.T, files map[string]http.HandlerFunc, change func(*crawl.Spec, *Options, *desk), f func(a *app, d *desk)) {
+	virtual(t, func(t *testing.T) {
+		a := &app{t: t, files: files}
+		addr := origin(t, a.ServeHTTP)
+		d := newDesk(t, 1)
+		d.onDemand = func(crawl.VisitRequest) bool { return true }
+		spec := testSpec(1, addr)
+		spec.Render = crawl.RenderAlways
+		opt := Options{Renderer: new(rendertest.Renderer)}
+		if change != nil {
+			change(&spec, &opt, d)
+		}
+		startFetcher(t, d, spec, opt)
+		f(a, d)
+	})
+}
+
+// visitOf is a visit to a.test with a delay of half a second.
+func visitOf(t *testing.T, urls ...string) crawl.Visit {
+	v := visitTo(t, urls...)
+	v.Delay = 500 * time.Millisecond
+	return v
+}
+
+func only(t *testing.T, out crawl.Outcome) crawl.Result {
+	t.Helper()
+	if len(out.Results) != 1 {
+		t.Fatalf("%d results: %v", len(out.Results), out.Results)
+	}
+	return out.Results[0]
+}
+
+func TestRendered(t *testing.T) {
+	files := map[string]http.HandlerFunc{
+		"a.test/":       html(shell),
+		"a.test/app.js": text("text/javascript", "text hello\nfetch /data?q=%7e1\nfetch http://api.test/list\nlink /next\ngo /elsewhere\nimage /i.png\nmeta robots nosnippet\n"),
+		"a.test/data":   text("application/json", `own data`),
+		"api.test/list": text("application/json", `data of another host`),
+	}
+	renderBubble(t, files, nil, func(a *app, d *desk) {
+		out := d.outcome(d.grant(visitOf(t, "http://a.test/")))
+		r := only(t, out)
+		if r.Class != crawl.Stored || r.Rendering != crawl.RenderingDone || !r.NoSnippet || r.ETag != "" || r.LastModified != "" {
+			t.Errorf("result %+v", r)
+		}
+		if want := "1 requests of its scripts were left out: image is not loaded"; r.Rule != want {
+			t.Errorf("note %q, not %q", r.Rule, want)
+		}
+		if out.Requests != 4 { // robots.txt, the page, its script and its data
+			t.Errorf("%d requests are reported for the page's host", out.Requests)
+		}
+		p := d.pageOf("http://a.test/")
+		body := string(unpack(t, p))
+		for _, want := range []string{"<title>App</title>", "<p>hello</p>", "<p>own data</p>", "<p>data of another host</p>"} {
+			if !strings.Contains(body, want) {
+				t.Errorf("no %q in %s", want, body)
+			}
+		}
+		if p.Rendering != crawl.RenderingDone || p.ContentType != "text/html" || p.Charset != "utf-8" || p.Directives&crawl.NoSnippet == 0 || p.ETag != "" {
+			t.Errorf("page %+v", p)
+		}
+		links := d.links()
+		for _, u := range []string{"http://a.test/next", "http://a.test/elsewhere"} {
+			if l, ok := links[mustURL(t, u)]; !ok || l.Depth != 1 {
+				t.Errorf("no link %s: %v", u, links)
+			}
+		}
+		want := []string{"a.test/", "a.test/app.js", "a.test/data?q=%7e1", "api.test/list"}
+		if got := a.requests(); !slices.Equal(got, want) {
+			t.Errorf("requests %q, not %q", got, want)
+		}
+		a.polite(500 * time.Millisecond)
+		for _, r := range a.log {
+			if ref, origin := r.header.Get("Referer"), r.header.Get("Origin"); ref != "" || (origin != "") != (r.what == "api.test/list") {
+				t.Errorf("%s: Referer %q, Origin %q", r.what, ref, origin)
+			}
+		}
+	})
+}
+
+// The bundle of a site is requested once, and validated when it is not fresh any more.
+func TestRenderedBundleIsRequestedOnce(t *testing.T) {
+	validated := 0
+	files := map[string]http.HandlerFunc{
+		"a.test/app.js": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Etag", `"1"`)
+			w.Header().Set("Cache-Control", "max-age=100")
+			if r.Header.Get("If-None-Match") == `"1"` {
+				validated++
+				w.WriteHeader(http.StatusNotModified)
+				return
+			}
+			io.WriteString(w, "text from the bundle\nfetch /no-store\n")
+		},
+		"a.test/no-store": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Cache-Control", "no-store")
+			io.WriteString(w, "x")
+		},
+	}
+	var urls []string
+	for i := range 20 {
+		files[fmt.Sprintf("a.test/%d", i)] = html(shell)
+		urls = append(urls, fmt.Sprintf("http://a.test/%d", i))
+	}
+	renderBubble(t, files, nil, func(a *app, d *desk) {
+		visit := func(urls []string) {
+			for _, r := range d.outcome(d.grant(visitOf(t, urls...))).Results {
+				if r.Class != crawl.Stored || r.Rendering != crawl.RenderingDone {
+					t.Errorf("result %+v", r)
+				}
+			}
+		}
+		visit(urls[:10])
+		time.Sleep(time.Minute * 2)
+		visit(urls[10:])
+		n := map[string]int{}
+		for _, u := range a.requests() {
+			n[u]++
+		}
+		if n["a.test/app.js"] != 2 || validated != 1 || n["a.test/no-store"] != 20 {
+			t.Errorf("%d requests of the bundle, of which %d validate it; %d of what must not be stored", n["a.test/app.js"], validated, n["a.test/no-store"])
+		}
+	})
+}
+
+// What robots.txt forbids is not requested for a page, on its own host or on another, and the page is
+// rendered without it.
+func TestRenderedObeysRobots(t *testing.T) {
+	files := map[string]http.HandlerFunc{
+		"a.test/robots.txt":   text("text/plain", "User-agent: *\nDisallow: /private/\n"),
+		"api.test/robots.txt": text("text/plain", "User-agent: *\nDisallow: /\n"),
+		"down.test/robots.txt": func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusInternalServerError)
+		},
+		"a.test/":       html(shell),
+		"a.test/app.js": text("text/javascript", "text hello\nload /private/x.js\nfetch http://api.test/list\nfetch http://down.test/list\n"),
+	}
+	renderBubble(t, files, nil, func(a *app, d *desk) {
+		r := only(t, d.outcome(d.grant(visitOf(t, "http://a.test/"))))
+		if r.Class != crawl.Stored || r.Rendering != crawl.RenderingDone {
+			t.Errorf("result %+v", r)
+		}
+		for _, want := range []string{"3 requests", "robots: line 2: Disallow: /private/", "robots: line 2: Disallow: /;", "unreachable: robots.txt of http://down.test"} {
+			if !strings.Contains(r.Rule+";", want) {
+				t.Errorf("the note %q does not have %q", r.Rule, want)
+			}
+		}
+		want := []string{"a.test/", "a.test/app.js"}
+		if got := a.requests(); !slices.Equal(got, want) {
+			t.Errorf("requests %q, not %q", got, want)
+		}
+	})
+}
+
+// The stricter statement of a page and of what its scripts made of it applies.
+func TestRenderedDirectives(t *testing.T) {
+	for _, tt := range []struct {
+		name, page, script string
+		want               string
+		requests           int // besides robots.txt
+	}{
+		{"noindex of the page: nothing is rendered", `<meta name="robots" content="noindex">`, "", "refused/noindex", 1},
+		{"noindex by a script", "", "meta robots noindex", "refused/noindex", 2},
+		{"nofollow of the page", `<meta name="robots" content="nofollow">`, "", "stored", 2},
+		{"nofollow by a script", "", "meta robots nofollow", "stored", 2},
+		{"neither", "", "", "stored linked", 2},
+	} {
+		files := map[string]http.HandlerFunc{
+			"a.test/":       html("<html><head>" + tt.page + `</head><body><a href="/raw">x</a><script src="/app.js"></script></body></html>`),
+			"a.test/app.js": text("text/javascript", tt.script+"\nlink /made\n"),
+		}
+		renderBubble(t, files, nil, func(a *app, d *desk) {
+			r := only(t, d.outcome(d.grant(visitOf(t, "http://a.test/"))))
+			got := r.Class.String()
+			if r.Reason != "" {
+				got += "/" + string(r.Reason)
+			}
+			links := d.links()
+			_, raw := links["http://a.test/raw"]
+			_, made := links["http://a.test/made"]
+			if raw && made {
+				got += " linked"
+			}
+			if n := len(a.requests()); got != tt.want && !(tt.want == "refused/noindex" && strings.HasPrefix(got, tt.want)) || n != tt.requests {
+				t.Errorf("%s: %s with %d requests, not %s with %d", tt.name, got, n, tt.want, tt.requests)
+			}
+			if strings.Contains(tt.name, "nofollow") && (raw || made) {
+				t.Errorf("%s: links %v", tt.name, links)
+			}
+		})
+	}
+}
+
+// A page whose rendering fails is stored as its server sent it, and the reason with it.
+func TestRenderingFails(t *testing.T) {
+	files := map[string]http.HandlerFunc{
+		"a.test/":       html(shell),
+		"a.test/app.js": text("text/javascript", "crash"),
+		"a.test/2":      html(`<p>two<script>text three</script>`),
+	}
+	renderBubble(t, files, nil, func(a *app, d *desk) {
+		out := d.outcome(d.grant(visitOf(t, "http://a.test/", "http://a.test/2")))
+		if len(out.Results) != 2 {
+			t.Fatal(out.Results)
+		}
+		r := out.Results[0]
+		if r.Class != crawl.Stored || r.Rendering != crawl.RenderingFailed || r.Rule != "rendering failed: its process crashed" {
+			t.Errorf("result %+v", r)
+		}
+		if p := d.pageOf("http://a.test/"); string(unpack(t, p)) != shell || p.Rendering != crawl.RenderingFailed || p.ETag != `"shell"` {
+			t.Errorf("page %+v", p)
+		}
+		if r := out.Results[1]; r.Rendering != crawl.RenderingDone {
+			t.Errorf("the page after it: %+v", r)
+		}
+	})
+}
+
+// Without a renderer nothing is stored: the URL is granted again, after a pause.
+func TestNoRenderer(t *testing.T) {
+	files := map[string]http.HandlerFunc{"a.test/": html(shell), "a.test/app.js": text("text/javascript", "text hello")}
+	down := new(rendertest.Renderer)
+	down.Down.Store(true)
+	set := func(_ *crawl.Spec, o *Options, _ *desk) { o.Renderer = down }
+	renderBubble(t, files, set, func(a *app, d *desk) {
+		out := d.outcome(d.grant(visitOf(t, "http://a.test/")))
+		if r := only(t, out); r.Class != crawl.Returned || out.NotBefore != 30*time.Second {
+			t.Errorf("result %+v, not before %v", r, out.NotBefore)
+		}
+		down.Down.Store(false)
+		if r := only(t, d.outcome(d.grant(visitOf(t, "http://a.test/")))); r.Rendering != crawl.RenderingDone {
+			t.Errorf("result %+v", r)
+		}
+	})
+}
+
+// A visit whose pages need a renderer does not wait for one: it is returned before it requests
+// anything.
+func TestRenderersInUse(t *testing.T) {
+	files := map[string]http.HandlerFunc{}
+	for _, h := range []string{"a.test", "b.test"} {
+		files[h+"/"] = html(shell)
+		files[h+"/app.js"] = text("text/javascript", "text hello")
+	}
+	set := func(_ *crawl.Spec, o *Options, _ *desk) { o.Renderer = &rendertest.Renderer{Work: time.Minute} }
+	renderBubble(t, files, set, func(a *app, d *desk) {
+		first := d.grant(visitOf(t, "http://a.test/"))
+		time.Sleep(10 * time.Second)
+		out := d.outcome(d.grant(visitOf(t, "http://b.test/")))
+		if r := only(t, out); r.Class != crawl.Returned || out.Requests != 0 || out.NotBefore != 2*time.Second {
+			t.Errorf("result %+v of %d requests, not before %v", r, out.Requests, out.NotBefore)
+		}
+		if r := only(t, d.outcome(first)); r.Rendering != crawl.RenderingDone {
+			t.Errorf("result %+v", r)
+		}
+		if r := only(t, d.outcome(d.grant(visitOf(t, "http://b.test/")))); r.Rendering != crawl.RenderingDone {
+			t.Errorf("result %+v", r)
+		}
+	})
+}
+
+// Two pages that need something of each other's hosts do not wait for each other: the one that asked
+// last is put back.
+func TestRenderedCrosswise(t *testing.T) {
+	files := map[string]http.HandlerFunc{}
+	for h, other := range map[string]string{"a.test": "b.test", "b.test": "a.test"} {
+		files[h+"/"] = html(shell)
+		files[h+"/app.js"] = text("text/javascript", "fetch http://"+other+"/data\ntext hello")
+		files[h+"/data"] = text("application/json", "data of "+h)
+	}
+	busy := map[string]bool{}
+	var mu sync.Mutex
+	set := func(_ *crawl.Spec, o *Options, d *desk) {
+		o.Renders = 2
+		d.onDemand = func(r crawl.VisitRequest) bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return !busy[string(r.Origin.Host)]
+		}
+	}
+	renderBubble(t, files, set, func(a *app, d *desk) {
+		busy["a.test"], busy["b.test"] = true, true
+		va, vb := d.grant(visitOf(t, "http://a.test/")), d.grant(visitOf(t, "http://b.test/"))
+		var ended crawl.VisitID
+		for ended == (crawl.VisitID{}) {
+			time.Sleep(time.Second)
+			d.mu.Lock()
+			for _, e := range d.events {
+				if e.Outcome != nil && !e.Outcome.Partial {
+					ended = e.Visit
+				}
+			}
+			d.mu.Unlock()
+		}
+		mu.Lock()
+		first, last := va, vb
+		if ended == va {
+			first, last = vb, va
+			busy["a.test"] = false
+		} else {
+			busy["b.test"] = false
+		}
+		mu.Unlock()
+		if r := only(t, d.outcome(last)); r.Class != crawl.Returned {
+			t.Errorf("result %+v", r)
+		}
+		if r := only(t, d.outcome(first)); r.Rendering != crawl.RenderingDone || r.Rule != "" {
+			t.Errorf("result %+v", r)
+		}
+	})
+}
+
+// A host that cannot be visited in time costs a page what it has there, and the next page no wait.
+func TestRenderedWaitsForAnotherHostOnce(t *testing.T) {
+	files := map[string]http.HandlerFunc{
+		"a.test/":       html(shell),
+		"a.test/2":      html(shell),
+		"a.test/app.js": text("text/javascript", "fetch http://busy.test/data\ntext hello"),
+	}
+	set := func(_ *crawl.Spec, _ *Options, d *desk) { d.onDemand = func(crawl.VisitRequest) bool { return false } }
+	renderBubble(t, files, set, func(a *app, d *desk) {
+		start := time.Now()
+		out := d.outcome(d.grant(visitOf(t, "http://a.test/", "http://a.test/2")))
+		if took := time.Since(start); took < elsewhereWait || took > elsewhereWait+20*time.Second {
+			t.Errorf("both pages took %v", took)
+		}
+		for _, r := range out.Results {
+			if r.Rendering != crawl.RenderingDone || !strings.Contains(r.Rule, "could not be visited in time") {
+				t.Errorf("result %+v", r)
+			}
+		}
+	})
+}
+
+// A visit that ends while its page is rendered publishes nothing of it.
+func TestRenderingEndsWithTheVisit(t *testing.T) {
+	files := map[string]http.HandlerFunc{
+		"a.test/":       html(shell),
+		"a.test/app.js": text("text/javascript", "fetch /data\ntext hello"),
+	}
+	set := func(_ *crawl.Spec, o *Options, d *desk) {
+		o.Renderer = &rendertest.Renderer{Work: time.Hour}
+		d.lose = true // renewals are refused
+	}
+	renderBubble(t, files, set, func(a *app, d *desk) {
+		out := d.outcome(d.grant(visitOf(t, "http://a.test/")))
+		if r := only(t, out); r.Class != crawl.Returned {
+			t.Errorf("result %+v", r)
+		}
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if len(d.pages) > 0 {
+			t.Errorf("pages %v", d.pages)
+		}
+	})
+}
+
+// A host that is overloaded gets no further request of its page, which is tried again later.
+func TestRenderedOverload(t *testing.T) {
+	files := map[string]http.HandlerFunc{
+		"a.test/": html(shell),
+		"a.test/app.js": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "120")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		},
+	}
+	renderBubble(t, files, nil, func(a *app, d *desk) {
+		out := d.outcome(d.grant(visitOf(t, "http://a.test/")))
+		if r := only(t, out); r.Class != crawl.Retry || r.Reason != crawl.ReasonOverload || out.RetryAfter != 2*time.Minute || out.Overloads != 1 {
+			t.Errorf("result %+v of %+v", r, out)
+		}
+	})
+}
