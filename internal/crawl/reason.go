@@ -60,6 +60,7 @@ const (
 	ReasonStoreFailed Reason = "store-failed"
 	// A PDF or another document that cannot be read within the limits.
 	ReasonDocument   Reason = "document"
+	ReasonRendering  Reason = "rendering"  // what its scripts need could not be requested
 	ReasonUnreadable Reason = "unreadable" // reading it crashed the indexer, or would have
 )
 
@@ -137,6 +138,7 @@ var meanings = map[Reason]struct {
 	ReasonLocation:    {Failed, 0},
 	ReasonStoreFailed: {Failed, MayPass},
 	ReasonDocument:    {Failed, UndoneByTypes | MayPass | EndsCopy},
+	ReasonRendering:   {Failed, unreached},
 	ReasonUnreadable:  {Failed, 0},
 }
 
@@ -187,6 +189,7 @@ var reasonWords = map[Reason]string{
 	ReasonEncoding:    "a body that cannot be decoded",
 	ReasonLocation:    "a redirect to nowhere",
 	ReasonDocument:    "a document that cannot be read",
+	ReasonRendering:   "what its scripts need could not be requested",
 	ReasonStoreFailed: "our own disk could not store it",
 	ReasonUnreadable:  "quarantined: reading it ended our process",
 }

@@ -102,6 +102,7 @@ func (w *world) check(st crawl.Status) {
 		w.fail("stored-both", "%d are stored by the status, %d are listed", st.Stored, n)
 	}
 	w.checkBytes(listed, dropped)
+	w.checkApps(listed)
 	w.checkRules(got, listed)
 	w.search(c, listed, dropped)
 	w.attempts(got)
@@ -140,7 +141,7 @@ func (w *world) fetchedOnce() {
 		if !is || q.Status != 200 || q.Aborted {
 			continue
 		}
-		if before != nil && !w.hasAgents(u) && w.faults.undisturbed(before.Start, q.Start) {
+		if before != nil && !w.hasAgents(u) && !w.isShell(u) && w.faults.undisturbed(before.Start, q.Start) {
 			w.fail("fetched-once", "%s was fetched again %v after it had been fetched", u, q.Start.Sub(before.End))
 		}
 		chains[u] = &q

@@ -53,7 +53,7 @@ func (l *life) makeCrawl(log *slog.Logger) (run func(context.Context) error, err
 		return nil, err
 	}
 	fe, err := fetcher.New(l.q, w.spec, fetcher.Options{Name: fmt.Sprintf("%s-%d", l.name, l.n), Log: log, Slots: 8, Dial: l.dial, Fault: l.fault, Alone: true,
-		Robot: w.robot(), SendPages: x.TakePages})
+		Robot: w.robot(), SendPages: x.TakePages, Renderer: l.renderer(), Renders: 3})
 	if err != nil {
 		return nil, err
 	}

@@ -194,7 +194,7 @@ func sampled(way agentserver.Hostile) bool {
 func (w *world) checkBytes(listed map[string]crawl.PageInfo, dropped map[string]bool) {
 	for _, u := range slices.Sorted(maps.Keys(listed)) {
 		body, ok := w.web.Body(u)
-		if !ok || listed[u].Truncated {
+		if !ok || listed[u].Truncated || w.isShell(u) {
 			continue
 		}
 		if sum := sha256.Sum256(body); hex.EncodeToString(sum[:]) != listed[u].SHA256 && !w.undetected(u, dropped) {

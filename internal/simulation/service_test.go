@@ -137,7 +137,7 @@ func (l *life) make() (run func(context.Context) error, err error) {
 	case "feeder":
 		return l.makeFeeder(log)
 	case "fetcher":
-		f, err := fetcher.New(l.q, w.spec, fetcher.Options{Name: fmt.Sprintf("%s-%d", l.name, l.n), Log: log, Slots: 8, Dial: l.dial, Fault: l.fault, Alone: w.alone, Robot: w.robot()})
+		f, err := fetcher.New(l.q, w.spec, fetcher.Options{Name: fmt.Sprintf("%s-%d", l.name, l.n), Log: log, Slots: 8, Dial: l.dial, Fault: l.fault, Alone: w.alone, Robot: w.robot(), Renderer: l.renderer(), Renders: 3})
 		if err != nil {
 			return nil, err
 		}

@@ -49,6 +49,7 @@ type world struct {
 	agents     *rand.Rand // like r, for the agent servers; nil: there are none
 	agentHosts []agentHost
 	feeds      *feeds            // the feeders and what they send; nil: there are none
+	apps       *apps             // nil: no page needs scripts
 	rules      *ruleWorld        // nil: there are no site rules
 	chains     [][]string        // URLs of pages to which one link leads
 	visits     map[string]string // of stored URLs, according to the frontier
@@ -107,6 +108,7 @@ func (w *world) run() {
 	w.plan()
 	w.planAgents()
 	w.planRules()
+	w.planApps()
 	w.twice()
 	st := w.untilDone()
 	w.final = st
@@ -135,6 +137,9 @@ func (w *world) start() {
 	if w.rules != nil {
 		w.rules.addPages(&cfg, chains)
 	}
+	if w.apps != nil {
+		w.apps.addTo(&cfg, chains)
+	}
 	cfg.Listen = w.net.Listen
 	for i := range cfg.Hosts {
 		b := cfg.Behaviors[i]
@@ -153,6 +158,9 @@ func (w *world) start() {
 		Name: "sim", Shards: 3 + w.r.IntN(4), Scope: "domain", MaxDepth: -1, HoldMax: 6 * time.Hour, Agent: token, Contact: "test@example.org",
 		AllowPrivate: true, Resolve: []string{w.web.Resolve()}, Search: true, Sitemaps: true, Delay: time.Duration(30+w.r.IntN(300)) * ms,
 		SendRobots: w.agents != nil,
+	}
+	if w.apps != nil {
+		w.spec.Render = crawl.RenderAuto
 	}
 	seeds := w.web.Seeds()
 	for _, c := range chains {

@@ -83,6 +83,7 @@ type Pages struct {
 	original   []byte              // the body of the document that is being brought
 	slot       bool                // the visit may render pages
 	overloaded bool                // the answer to a request of a page was 429 or 503
+	missed     string              // why a request of a page failed that may succeed later
 }
 
 // Buffers are what pages are read with. They are used again by the next visit. The zero value is

@@ -109,6 +109,8 @@ func (p *Pages) keepRendered(u *crawl.VisitURL, a *wire.Answer, kind string, sca
 	done, err := p.render(u, &raw)
 	var failed *render.Failed
 	switch {
+	case err == nil && p.missed != "" && u.Attempts+1 < crawl.MaxAttempts:
+		r.Class, r.Reason, r.Rule = crawl.Retry, crawl.ReasonRendering, p.missed
 	case err == nil:
 		how.state, how.note = crawl.RenderingDone, noteOf(done)
 		p.keepAs(u, rendered(&raw, done), answer.HTML, &first, how, done.Links, r)
@@ -139,7 +141,7 @@ func (p *Pages) render(u *crawl.VisitURL, a *wire.Answer) (*render.Result, error
 	var ended error
 	var fetching time.Duration
 	start := time.Now()
-	p.overloaded = false
+	p.overloaded, p.missed = false, ""
 	done, err := renderer.Render(ctx, p.pageFor(u, a), func(q render.Request) render.Response {
 		if ended != nil {
 			return refused(ended.Error())

@@ -2,6 +2,7 @@ package page
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -69,6 +70,7 @@ func (p *Pages) resource(ctx context.Context, u canon.URL, q *render.Request) (r
 			return
 		}
 		r = there.Resource(target, q)
+		p.missed = cmp.Or(p.missed, there.missed)
 	})
 	switch {
 	case err == nil:
@@ -76,6 +78,7 @@ func (p *Pages) resource(ctx context.Context, u canon.URL, q *render.Request) (r
 	case errors.Is(err, ErrCrossed), ctx.Err() != nil:
 		return refused(err.Error()), err
 	}
+	p.missed = cmp.Or(p.missed, err.Error())
 	return refused(err.Error()), nil
 }
 
@@ -85,6 +88,9 @@ func (p *Pages) Resource(u canon.URL, q *render.Request) render.Response {
 	if permission := p.Sites.Ask(u); !permission.OK() {
 		if permission.Over {
 			return refused(errVisitOver.Error())
+		}
+		if permission.Closed() {
+			p.missed = cmp.Or(p.missed, permission.Text)
 		}
 		return refused(permission.Text)
 	}
@@ -109,7 +115,14 @@ func (p *Pages) Resource(u canon.URL, q *render.Request) render.Response {
 		return wire.Wanted{Limit: mostResource}
 	})
 	if err != nil {
-		return refused(p.Requests.FailureOf(err).String())
+		fail := p.Requests.FailureOf(err)
+		if !fail.Barred && !fail.Final {
+			p.missed = cmp.Or(p.missed, fail.String())
+		}
+		return refused(fail.String())
+	}
+	if a.Status >= 500 {
+		p.missed = cmp.Or(p.missed, answer.StatusText(&a))
 	}
 	if answer.Overloaded(a.Status) {
 		p.overloaded = true

@@ -7,6 +7,7 @@
 //	text WORDS     adds a paragraph
 //	link URL       adds a link
 //	fetch URL      requests data; its text is added as a paragraph, if it came
+//	show URL       requests data and runs it as a script; $PATH in it is the path of the page
 //	load URL       requests a script and runs it
 //	image URL      requests an image, which is not wanted unless the page may load images
 //	meta NAME VALUE adds a meta element to the head
@@ -38,6 +39,9 @@ type Renderer struct {
 	Work time.Duration
 	// Down says that no page can be rendered.
 	Down atomic.Bool
+	// Fault is called before a page is rendered ("render") and afterwards ("rendered"). If it returns
+	// an error, the renderer is gone. It may be nil.
+	Fault func(point string) error
 	// Pages counts the pages that were begun.
 	Pages atomic.Int64
 }
@@ -58,6 +62,9 @@ type run struct {
 func (r *Renderer) Render(ctx context.Context, p *render.Page, fetch render.Fetch) (*render.Result, error) {
 	if r.Down.Load() {
 		return nil, fmt.Errorf("%w: it is down", render.ErrUnavailable)
+	}
+	if err := r.at("render"); err != nil {
+		return nil, err
 	}
 	r.Pages.Add(1)
 	base, err := url.Parse(p.URL)
@@ -80,6 +87,9 @@ func (r *Renderer) Render(ctx context.Context, p *render.Page, fetch render.Fetc
 	if err := backoff.Sleep(ctx, r.Work); err != nil {
 		return nil, err
 	}
+	if err := r.at("rendered"); err != nil {
+		return nil, err
+	}
 	rest := scripts.ReplaceAllString(text, "")
 	if i := strings.Index(rest, "</head>"); i >= 0 {
 		rest = rest[:i] + x.head.String() + rest[i:]
@@ -92,6 +102,17 @@ func (r *Renderer) Render(ctx context.Context, p *render.Page, fetch render.Fetc
 	x.result.Cut = len(html) > x.limits.HTML
 	x.result.HTML = []byte(html[:min(len(html), x.limits.HTML)])
 	return &x.result, nil
+}
+
+// at calls Fault.
+func (r *Renderer) at(point string) error {
+	if r.Fault == nil {
+		return nil
+	}
+	if err := r.Fault(point); err != nil {
+		return fmt.Errorf("%w: %w", render.ErrUnavailable, err)
+	}
+	return nil
 }
 
 var (
@@ -169,6 +190,14 @@ func (x *run) script(ctx context.Context, text string) error {
 			}
 			if ok {
 				fmt.Fprintf(&x.body, "<p>%s</p>\n", r.Body)
+			}
+		case "show":
+			r, ok, err := x.request(ctx, strings.ReplaceAll(rest, "$PATH", x.base.RequestURI()), render.Data)
+			if err == nil && ok {
+				err = x.script(ctx, string(r.Body))
+			}
+			if err != nil {
+				return err
 			}
 		case "load":
 			if err := x.load(ctx, rest); err != nil {
