@@ -44,7 +44,7 @@ var lower = map[string][]string{
 	"questions":             {"internal/ask", "internal/crawl", "pkg/canon"},
 	"asker": {"internal/ask", "internal/catalog", "internal/crawl", "internal/query", "internal/questions", "internal/search", "internal/service",
 		"internal/siterules", "pkg/canon", "pkg/queue"},
-	"settings": {"internal/crawl", "internal/hours", "internal/siterules", "internal/websub", "pkg/canon", "pkg/usage"},
+	"settings": {"internal/crawl", "internal/hours", "internal/render", "internal/siterules", "internal/websub", "pkg/canon", "pkg/usage"},
 	"control": {"internal/ask", "internal/asker", "internal/crawl", "internal/scope", "internal/service", "internal/settings", "internal/siterules", "internal/webtext",
 		"pkg/canon"},
 	"html":     {},

@@ -66,7 +66,7 @@ var foreignFlags = []foreign{
 	{"--user --password --http-user --http-password --auth --login --basic-auth --username", "--credentials FILE", "Passwords for a site stand in that file; see docs/guides/credentials.md."},
 	{"--http-proxy --https-proxy --socks5 --proxy-url --proxy-server -x -proxy", "--proxy http://127.0.0.1:3128", ""},
 	{"--no-check-certificate --insecure --skip-ssl --ignore-certificate-errors -k", "", "Certificates are always checked; install the CA of a site of your own on this machine."},
-	{"--headless --js --javascript --js-crawl --render --browser --chrome -jc -headless", "", "JavaScript is not run; curtsy reads the HTML that the server sends."},
+	{"--headless --js --javascript --js-crawl --browser --chrome -jc -headless", "--render auto", ""},
 	{"--private --allow-local --local --localhost", "--allow-private", ""},
 	{"--dns --hosts --host-resolver-rules --connect-to", "--resolve docs.test=127.0.0.1:8080", ""},
 	// What is shown

@@ -88,10 +88,7 @@ type Page struct {
 	// (formats §4.2). Then Directives are only those of the header.
 	Renewed bool
 	Tagged  bool
-	// MetaDirectives and MetaUnavailableAfter are those of the page's own markup, without the
-	// header. They stay when a 304 replaces those of the header.
-	MetaDirectives       DirectiveBits
-	MetaUnavailableAfter time.Time
+	MetaTags
 
 	// Asked, of KindData, is the requested address of the data.txt of a directory. URL is the
 	// address after redirects. The file is stored beside Origin's own, and is in use while that
@@ -99,10 +96,8 @@ type Page struct {
 	Asked canon.URL
 
 	// MaxSnippet is the maximum number of characters of a quotation (max-snippet); 0 means no
-	// limit. MetaMaxSnippet is that of the page's own markup. If Tagged is set, MaxSnippet is only
-	// that of the header.
-	MaxSnippet     int
-	MetaMaxSnippet int
+	// limit. If Tagged is set, it is only that of the header.
+	MaxSnippet int
 
 	// Usage is what the site states about the use of the page (formats §8). If Renewed is
 	// set, it consists of the statements of the 304; see usage.Statements.Renew.
@@ -140,6 +135,14 @@ type Page struct {
 	// Rendering is whether the scripts of the page were run, or should be. If they were, Body is
 	// what they made of it.
 	Rendering Rendering
+}
+
+// MetaTags are the directives in a page's own markup, without those of its headers. They stay when
+// a 304 replaces those of the headers.
+type MetaTags struct {
+	MetaDirectives       DirectiveBits
+	MetaUnavailableAfter time.Time
+	MetaMaxSnippet       int // as Page.MaxSnippet
 }
 
 // MaxSignposts limits Page.Signposts, in bytes.
@@ -211,3 +214,39 @@ func (m *Capture) Bytes() int {
 	}
 	return len(m.Request) + len(m.Response) + len(m.Links) + 64
 }
+
+// Rendering is whether the scripts of a page were run before it was stored, or should be.
+type Rendering uint8
+
+// The values are stored and sent, so they do not change.
+const (
+	// RenderingNone: the page is stored as its server sent it, and has text of its own.
+	RenderingNone Rendering = iota
+	// RenderingNeeded: the page is stored as its server sent it. It has scripts and almost no text
+	// without them.
+	RenderingNeeded
+	// RenderingDone: what is stored is what the scripts made of the page.
+	RenderingDone
+	// RenderingFailed: the page is stored as its server sent it, because rendering it failed.
+	RenderingFailed
+)
+
+// String returns the word that people and programs read: "", needed, done or failed.
+func (r Rendering) String() string {
+	switch r {
+	case RenderingNeeded:
+		return "needed"
+	case RenderingDone:
+		return "done"
+	case RenderingFailed:
+		return "failed"
+	}
+	return ""
+}
+
+// The values of Spec.Render, and of render in site rules.
+const (
+	RenderNever  = "never"  // also the empty string
+	RenderAuto   = "auto"   // pages that have scripts and almost no text without them
+	RenderAlways = "always" // all pages in HTML
+)

@@ -34,9 +34,12 @@ func TestFieldsAreThoseOfCrawlProto(t *testing.T) {
 		v := reflect.ValueOf(m).Elem()
 		of := numbers[v.Type().Name()]
 		zero := written(m)
-		for i := range v.NumField() {
-			name := strings.ToLower(v.Type().Field(i).Name)
-			fill(rand.New(rand.NewPCG(1, 1)), v.Field(i))
+		for _, f := range reflect.VisibleFields(v.Type()) {
+			if f.Anonymous {
+				continue // its fields follow
+			}
+			name, field := strings.ToLower(f.Name), v.FieldByIndex(f.Index)
+			fill(rand.New(rand.NewPCG(1, 1)), field)
 			var set []string
 			for n, b := range written(m) {
 				// With forward a message is of another version.
@@ -47,7 +50,7 @@ func TestFieldsAreThoseOfCrawlProto(t *testing.T) {
 			if len(set) != 1 || set[0] != of[name] {
 				t.Errorf("%s.%s is written as field %v, and is %q in crawl.proto", v.Type().Name(), name, set, of[name])
 			}
-			v.Field(i).SetZero()
+			field.SetZero()
 			delete(of, name)
 		}
 		delete(of, "version")

@@ -77,10 +77,9 @@ type Spec struct {
 	Purposes []string `json:"purposes,omitempty"`
 	// Types are the words for the stored types (TypeSet); none: html and text.
 	Types []string `json:"types,omitempty"`
-	// DataJSON: where /data.txt is requested, /data.json is requested as well.
-	DataJSON bool `json:"data_json,omitempty"`
-	// SecurityTxt: the security.txt of each origin is requested.
-	SecurityTxt bool `json:"security_txt,omitempty"`
+
+	SiteFiles
+
 	// AcceptMarkdown: pages are requested as Markdown where a site offers it.
 	AcceptMarkdown bool `json:"accept_markdown,omitempty"`
 	// Render says for which pages in HTML scripts are run: [RenderNever], [RenderAuto] or
@@ -89,8 +88,6 @@ type Spec struct {
 	// RenderLoad are the kinds of requests (image, font, media) that rendered pages may make beside
 	// those for scripts, styles and data.
 	RenderLoad []string `json:"render_load,omitempty"`
-	// LLMSTxt: the llms.txt of each origin is requested, and its links are followed.
-	LLMSTxt bool `json:"llms_txt,omitempty"`
 	// SendRobots: mobile robots are sent to the servers that sites name for them; see SendsRobots.
 	// The key with which they are signed belongs to the processes that fetch.
 	SendRobots bool `json:"send_robots,omitempty"`
@@ -106,6 +103,16 @@ type Spec struct {
 	// Reindex is when `curtsy reindex` was last used during the crawl, in RFC 3339. A shard
 	// rebuilds its search index if the index has another mark.
 	Reindex string `json:"reindex,omitempty"`
+}
+
+// SiteFiles are the settings of a Spec about files that a site may have at a fixed address.
+type SiteFiles struct {
+	// DataJSON: where /data.txt is requested, /data.json is requested as well.
+	DataJSON bool `json:"data_json,omitempty"`
+	// SecurityTxt: the security.txt of each origin is requested.
+	SecurityTxt bool `json:"security_txt,omitempty"`
+	// LLMSTxt: the llms.txt of each origin is requested, and its links are followed.
+	LLMSTxt bool `json:"llms_txt,omitempty"`
 }
 
 // DefaultMaxHosts is the default of Spec.MaxHosts.

@@ -107,7 +107,7 @@ func TestWireRoundTrip(t *testing.T) {
 
 	pages := []Page{{
 		"http://a.example/", testVisitID, 200, time.UnixMilli(1), "text/html", "utf-8", NoSnippet, time.UnixMilli(2), 3, [32]byte{1}, 4,
-		"http://b.example/", "e", "l", EncodingS2, []byte("body"), ReasonHTTP4xx, true, 6, KindData, testOrigin, 5, "http://c.example/", "http://d.example/", true, true, NoIndex, time.UnixMilli(3), "http://a.example/d/data.txt", 7, 8,
+		"http://b.example/", "e", "l", EncodingS2, []byte("body"), ReasonHTTP4xx, true, 6, KindData, testOrigin, 5, "http://c.example/", "http://d.example/", true, true, MetaTags{NoIndex, time.UnixMilli(3), 8}, "http://a.example/d/data.txt", 7,
 		usage.Statements{{Position: usage.Position{From: "robots.txt", Line: 3}, Text: "t", Preferences: usage.PreferencesOf(0x99), Inferred: true}}, 5, "accept", 9, 10,
 		&Capture{1, []byte("GET"), []byte("HTTP"), EncodingS2, true, 1<<32 - 1, true, CutByTime, "::1", 2, []byte("links"), "text/html"},
 		&Head{"t", "de"}, []byte("links"), &Ruled{1, 2, "t", "d", Fields{{"a", FieldNumber, true, []string{"1", ""}}}}, RenderingDone,

@@ -73,7 +73,7 @@ func sitemapWeb(t *testing.T) (*planWeb, crawl.Spec) {
 	web.Override("http://h0001.sim.test/sitemap.xml", listed(append(web.PageURLs("h0001.sim.test"), "http://h0001.sim.test/private/x.html")))
 	spec := crawl.Spec{
 		Name: "planned", Shards: 2, Scope: "domain", MaxDepth: -1, HoldMax: 3 * time.Second, Agent: token, Contact: "test@example.org",
-		DataJSON: true, AllowPrivate: true, Resolve: []string{web.Resolve()}, Sitemaps: true, NoLinks: true,
+		SiteFiles: crawl.SiteFiles{DataJSON: true}, AllowPrivate: true, Resolve: []string{web.Resolve()}, Sitemaps: true, NoLinks: true,
 		Seeds: []string{"http://h0000.sim.test/", "http://h0001.sim.test/"},
 	}
 	return &planWeb{web, network}, spec

@@ -27,6 +27,23 @@ var keptSettings = []Setting{
 			check: checkTypes, set: func(s *crawl.Spec, list []string) { s.Types = typeNames(list) }},
 	},
 	{
+		Name: "render", Group: "What is kept", Common: true, ZeroIsDefault: true, NotPlanned: true,
+		Usage:   "run the scripts of pages in HTML before they are stored: ‹WORD› is {}",
+		Example: crawl.RenderAuto, Choices: renders,
+		Doc: "Run the scripts of pages in HTML before they are stored: never, auto (of pages that have scripts and almost no text without them), always. " +
+			"A change applies to pages that are fetched from then on.",
+		value: field[string]{at: func(s *crawl.Spec) *string { return &s.Render }, standard: crawl.RenderNever, check: checkRender,
+			set: func(s *crawl.Spec, word string) { s.Render = renderWord(word) }},
+	},
+	{
+		Name: "render-load", Group: "What is kept", NotPlanned: true,
+		Usage:   "what rendered pages may request besides scripts, styles and data, a ‹LIST› of image, font, media",
+		Example: "image", Words: renderLoads,
+		Doc: "What pages that are rendered may request besides scripts, styles and data: image, font, media (sound and video).",
+		value: field[[]string]{at: func(s *crawl.Spec) *[]string { return &s.RenderLoad }, check: checkRenderLoad,
+			set: func(s *crawl.Spec, list []string) { s.RenderLoad = renderLoadNames(list) }},
+	},
+	{
 		Name: "data-json", Group: "What is kept",
 		Usage: "where /data.txt is requested, request the dataset catalogue /data.json too",
 		Doc:   "Where /data.txt is requested, request the catalogue of datasets in /data.json too.",

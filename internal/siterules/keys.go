@@ -1,6 +1,7 @@
 package siterules
 
 import (
+	"slices"
 	"strconv"
 
 	"go.yaml.in/yaml/v3"
@@ -42,7 +43,7 @@ var settings = []setting{
 		func(s, from *Site) { s.MaxDepth = from.MaxDepth }},
 	{"max-pages", true, func(p *parser, e *entry, v *yaml.Node, name string) { e.site.MaxPages = p.number(v, name, 1) },
 		func(s, from *Site) { s.MaxPages = from.MaxPages }},
-	{"render", false, (*parser).render, nil},
+	{"render", false, (*parser).render, func(s, from *Site) { s.Render = from.Render }},
 	{"seeds", false, func(p *parser, e *entry, v *yaml.Node, name string) { e.site.seeds = p.urls(v, name) }, nil},
 	{"sitemaps", false, func(p *parser, e *entry, v *yaml.Node, name string) { e.site.sitemaps = p.urls(v, name) }, nil},
 	{"fields", false, (*parser).fields, nil},
@@ -92,8 +93,12 @@ func (p *parser) hours(e *entry, v *yaml.Node, name string) {
 	}
 }
 
-func (p *parser) render(_ *entry, v *yaml.Node, name string) {
-	if text := p.text(v, name); text != "" && text != "never" {
-		p.at(v, "%s %q: Curtsy runs no scripts and does not render pages; write never, or leave it out", name, text)
+// renders are the words of --render.
+var renders = []string{crawl.RenderNever, crawl.RenderAuto, crawl.RenderAlways}
+
+func (p *parser) render(e *entry, v *yaml.Node, name string) {
+	e.site.Render = p.text(v, name)
+	if !slices.Contains(renders, e.site.Render) && e.site.Render != "" {
+		p.at(v, "%s: unknown word %q; %s", name, e.site.Render, Suggest(e.site.Render, renders))
 	}
 }

@@ -19,12 +19,14 @@ const layered = `sites:
     hours: 22:00-06:00
     max-depth: 3
     types: html, pdf
+    render: auto
     seeds: https://a.example.org/
     fields: {kind: {const: below}, wide: {const: [1, 2], many: true, type: number}}
     skip: [{css: .x}]
   docs.example.org/api/:
     include: /api/v2/**
     max-depth: 1
+    render: always
     fields: {kind: {const: api}}
   https://docs.example.org/api/v2/:
     sitemaps: [https://docs.example.org/api/sitemap.xml]
@@ -60,8 +62,11 @@ func TestForMerges(t *testing.T) {
 		}
 	}
 	s := r.For(mustURL(t, "https://docs.example.org/api/v2/x"))
-	if s.Delay != 5*time.Second || s.MaxPages != 10 || *s.MaxDepth != 1 || s.Hours != "22:00-06:00" || strings.Join(s.Types, " ") != "html pdf" || len(s.skip) != 0 {
+	if s.Delay != 5*time.Second || s.MaxPages != 10 || *s.MaxDepth != 1 || s.Hours != "22:00-06:00" || strings.Join(s.Types, " ") != "html pdf" || s.Render != "always" || len(s.skip) != 0 {
 		t.Errorf("merged: %+v", s)
+	}
+	if s := r.For(mustURL(t, "https://a.b.example.org:8080/api/x")); s.Render != "auto" {
+		t.Errorf("render of the pattern: %q", s.Render)
 	}
 	if s != r.For(mustURL(t, "https://docs.example.org/api/v2/y")) {
 		t.Error("the merged rules were made twice")
@@ -72,7 +77,7 @@ func TestForMerges(t *testing.T) {
 	if got := fmt.Sprint(r.Schema()); got != "[{home keyword false} {kind keyword false} {wide number true}]" {
 		t.Errorf("schema %s", got)
 	}
-	if got := s.Entry(); got != "sites.yaml:20: https://docs.example.org/api/v2/" {
+	if got := s.Entry(); got != "sites.yaml:22: https://docs.example.org/api/v2/" {
 		t.Errorf("entry %q", got)
 	}
 }
@@ -86,8 +91,8 @@ func TestScope(t *testing.T) {
 		"https://docs.example.org/a.zip?x=1":      "false sites.yaml:5: exclude /*.zip",
 		"https://docs.example.org/a/b.zip":        "true ",
 		"https://docs.example.org/a?b=1&sort=up":  "false sites.yaml:5: exclude re:[?&]sort=",
-		"https://docs.example.org/api/v1/a":       "false sites.yaml:17: no include of docs.example.org/api/ matches",
-		"https://docs.example.org/api/v2/a":       "true sites.yaml:17: include /api/v2/**",
+		"https://docs.example.org/api/v1/a":       "false sites.yaml:18: no include of docs.example.org/api/ matches",
+		"https://docs.example.org/api/v2/a":       "true sites.yaml:18: include /api/v2/**",
 		"https://docs.example.org/api/v2/a?sort=": "false sites.yaml:5: exclude re:[?&]sort=",
 	} {
 		in, why := r.For(mustURL(t, url)).Scope(mustURL(t, url))

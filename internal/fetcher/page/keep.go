@@ -83,8 +83,8 @@ func (p *Pages) queue(u *crawl.VisitURL, a *wire.Answer, kind string, scan *html
 	page := crawl.Page{
 		URL: u.URL, Visit: p.Publisher.Visit, Scope: p.Requests.Config.LinkHash, Status: a.Status, FetchedAt: a.At, ContentType: kind, Charset: scan.Charset,
 		Directives: publish.DirectiveBits(d), UnavailableAfter: d.UnavailableAfter, MaxSnippet: d.MaxSnippet,
-		MetaDirectives: publish.DirectiveBits(scan.Meta), MetaUnavailableAfter: scan.Meta.UnavailableAfter, MetaMaxSnippet: scan.Meta.MaxSnippet,
-		Depth: u.Depth, FoundOn: u.FoundOn, Canonical: scan.Canonical,
+		MetaTags: crawl.MetaTags{MetaDirectives: publish.DirectiveBits(scan.Meta), MetaUnavailableAfter: scan.Meta.UnavailableAfter, MetaMaxSnippet: scan.Meta.MaxSnippet},
+		Depth:    u.Depth, FoundOn: u.FoundOn, Canonical: scan.Canonical,
 		ETag: answer.Short(a.Header, "Etag"), LastModified: answer.Short(a.Header, "Last-Modified"),
 		Truncated: a.Truncated, Rendering: how.state,
 	}
