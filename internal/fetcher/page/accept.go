@@ -46,8 +46,8 @@ func (p *Pages) conditions(u *crawl.VisitURL) http.Header {
 }
 
 // accepting adds an Accept field to the header of a request if the crawl accepts Markdown.
-func (p *Pages) accepting(h http.Header) http.Header {
-	if !p.spec().AcceptMarkdown {
+func accepting(spec *crawl.Spec, h http.Header) http.Header {
+	if !spec.AcceptMarkdown {
 		return h
 	}
 	h = maps.Clone(h)

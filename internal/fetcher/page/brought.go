@@ -27,7 +27,9 @@ type Bringer struct{ p *Pages }
 // NewBringer returns a Bringer. Nothing may be requested with these Options, and Sites are fixed.
 // It uses buf until the visit ends.
 func NewBringer(o Options, buf *Buffers) *Bringer {
-	return &Bringer{&Pages{Options: o, buf: buf, gather: gathering{buf: buf}, brings: true}}
+	p := &Pages{Options: o, buf: buf, gather: gathering{buf: buf}, brings: true}
+	p.Scripts.p = p
+	return &Bringer{p}
 }
 
 // Brought is a document as a mobile robot sent it.

@@ -32,7 +32,7 @@ type fetched struct {
 func (p *Pages) Fetch(u *crawl.VisitURL) crawl.Result {
 	f := &fetched{p: p, u: u}
 	conditions := p.conditions(u)
-	a, err := p.Requests.Get(u.URL, p.accepting(conditions), f.want)
+	a, err := p.Requests.Get(u.URL, accepting(p.spec(), conditions), f.want)
 	f.a = a
 	p.cutPage(&f.a, f.kind)
 	if err != nil && sameCut(u, &f.a, err) && (f.meta || p.storable(f.u.URL, f.kind)) {

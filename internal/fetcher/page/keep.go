@@ -32,9 +32,9 @@ func (p *Pages) keep(u *crawl.VisitURL, a *wire.Answer, kind string, r *crawl.Re
 		fail(p.Requests, u, err, r)
 		return
 	}
-	if p.wantsRendering(u, a, kind, &scan) {
+	if p.Scripts.wantsRendering(u, a, kind, &scan) {
 		met.Spent(metrics.Scan, start)
-		p.keepRendered(u, a, kind, &scan, r)
+		p.Scripts.keepRendered(u, a, kind, &scan, r)
 		return
 	}
 	defer p.gather.done()

@@ -69,21 +69,19 @@ type Options struct {
 	HasCredentials func(canon.Origin) bool
 	// Elsewhere calls do with the pages of a visit to another host, in which something is requested
 	// that a page of this visit needs. An error says why there was no such visit.
-	Elsewhere func(ctx context.Context, origin canon.Origin, do func(there *Pages)) error
+	Elsewhere func(ctx context.Context, origin canon.Origin, do func(there *Scripts)) error
 }
 
 // Pages fetches the pages of a visit. It belongs to the visit's goroutine.
 type Pages struct {
 	Options
-	buf    *Buffers
-	gather gathering
+	Scripts Scripts
+	buf     *Buffers
+	gather  gathering
 
 	brings     bool                // pages are not requested: see Bringer
 	directives crawl.DirectiveBits // of the last page that was published as stored
 	original   []byte              // the body of the document that is being brought
-	slot       bool                // the visit may render pages
-	overloaded bool                // the answer to a request of a page was 429 or 503
-	missed     string              // why a request of a page failed that may succeed later
 }
 
 // Buffers are what pages are read with. They are used again by the next visit. The zero value is
@@ -125,7 +123,9 @@ func (b *Buffers) Reset() { *b = Buffers{} }
 
 // New returns what fetches the pages of a visit. It uses buf until the visit ends.
 func New(o Options, buf *Buffers) *Pages {
-	return &Pages{Options: o, buf: buf, gather: gathering{buf, o.Requests.Session}}
+	p := &Pages{Options: o, buf: buf, gather: gathering{buf, o.Requests.Session}}
+	p.Scripts.p = p
+	return p
 }
 
 // spec returns the crawl's spec.

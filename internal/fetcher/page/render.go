@@ -30,11 +30,19 @@ const (
 	noRenderer = 30 * time.Second
 )
 
+// Scripts renders pages of a visit. It belongs to the visit's goroutine.
+type Scripts struct {
+	p          *Pages
+	slot       bool   // the visit may render pages
+	overloaded bool   // the answer to a request of a page was 429 or 503
+	missed     string // why a request of a page failed that may succeed later
+}
+
 // Ready reports whether a URL may be fetched now. It may not if its page will probably have to be
 // rendered, and no renderer is free; then the visit ends.
-func (p *Pages) Ready(u canon.URL) bool {
-	r := p.Shared.renderers
-	switch p.Requests.Config.RenderOf(u) {
+func (s *Scripts) Ready(u canon.URL) bool {
+	r := s.p.Shared.renderers
+	switch s.p.Requests.Config.RenderOf(u) {
 	case crawl.RenderNever:
 		return true
 	case crawl.RenderAuto:
@@ -42,31 +50,31 @@ func (p *Pages) Ready(u canon.URL) bool {
 			return true
 		}
 	}
-	return p.takeSlot()
+	return s.takeSlot()
 }
 
 // takeSlot takes a slot for the rest of the visit, or ends the visit if none is free.
-func (p *Pages) takeSlot() bool {
-	if r := p.Shared.renderers; !p.slot && r.renderer != nil {
-		p.slot = r.try()
+func (s *Scripts) takeSlot() bool {
+	if r := s.p.Shared.renderers; !s.slot && r.renderer != nil {
+		s.slot = r.try()
 	}
-	if !p.slot {
-		p.putBack(noSlot, "all renderers are in use")
+	if !s.slot {
+		s.putBack(noSlot, "all renderers are in use")
 	}
-	return p.slot
+	return s.slot
 }
 
 // putBack ends the requests of the visit, and leaves its host alone for a time.
-func (p *Pages) putBack(wait time.Duration, why string) {
-	p.Requests.End(why)
-	p.Requests.Account.NotBefore = max(p.Requests.Account.NotBefore, wait)
+func (s *Scripts) putBack(wait time.Duration, why string) {
+	s.p.Requests.End(why)
+	s.p.Requests.Account.NotBefore = max(s.p.Requests.Account.NotBefore, wait)
 }
 
 // Close returns what the visit has taken of what visits share.
-func (p *Pages) Close() {
-	if p.slot {
-		p.slot = false
-		p.Shared.renderers.leave()
+func (s *Scripts) Close() {
+	if s.slot {
+		s.slot = false
+		s.p.Shared.renderers.leave()
 	}
 }
 
@@ -79,75 +87,75 @@ type rendering struct {
 }
 
 // wantsRendering reports whether the scripts of a page are run before it is stored.
-func (p *Pages) wantsRendering(u *crawl.VisitURL, a *wire.Answer, kind string, scan *htmlscan.Result) bool {
-	mode := p.Requests.Config.RenderOf(u.URL)
-	if mode == crawl.RenderNever || p.brings || kind != answer.HTML && kind != answer.XHTML {
+func (s *Scripts) wantsRendering(u *crawl.VisitURL, a *wire.Answer, kind string, scan *htmlscan.Result) bool {
+	mode := s.p.Requests.Config.RenderOf(u.URL)
+	if mode == crawl.RenderNever || s.p.brings || kind != answer.HTML && kind != answer.XHTML {
 		return false
 	}
 	needs := needsScript(scan)
-	p.Shared.renderers.learn(u.URL.Host(), needs)
+	s.p.Shared.renderers.learn(u.URL.Host(), needs)
 	if mode == crawl.RenderAuto && !needs || a.Truncated || scan.Directives.At(a.At).NoIndex {
 		return false
 	}
-	_, unwanted := p.Sites.Unwanted(u.URL, p.Sites.Usage(u.URL, a.Header, scan))
+	_, unwanted := s.p.Sites.Unwanted(u.URL, s.p.Sites.Usage(u.URL, a.Header, scan))
 	return !unwanted
 }
 
 // keepRendered runs the scripts of a page and publishes what they made of it. scan is of the page as
 // its server sent it, and is over afterwards.
-func (p *Pages) keepRendered(u *crawl.VisitURL, a *wire.Answer, kind string, scan *htmlscan.Result, r *crawl.Result) {
-	if p.Shared.renderers.renderer != nil && !p.takeSlot() {
-		p.gather.done()
+func (s *Scripts) keepRendered(u *crawl.VisitURL, a *wire.Answer, kind string, scan *htmlscan.Result, r *crawl.Result) {
+	if s.p.Shared.renderers.renderer != nil && !s.takeSlot() {
+		s.p.gather.done()
 		*r = crawl.Result{URL: u.URL, Class: crawl.Returned}
 		return
 	}
 	// The next request takes the buffers of this one.
 	raw, first := *a, keptScan(scan)
 	raw.Body = slices.Clone(a.Body)
-	how := rendering{capture: p.rawCapture(u, &raw, scan)}
-	p.gather.done()
-	done, err := p.render(u, &raw)
+	how := rendering{capture: s.rawCapture(u, &raw, scan)}
+	s.p.gather.done()
+	done, err := s.render(u, &raw)
 	var failed *render.Failed
 	switch {
-	case err == nil && p.missed != "" && u.Attempts+1 < crawl.MaxAttempts:
-		r.Class, r.Reason, r.Rule = crawl.Retry, crawl.ReasonRendering, p.missed
+	case err == nil && s.missed != "" && u.Attempts+1 < crawl.MaxAttempts:
+		r.Class, r.Reason, r.Rule = crawl.Retry, crawl.ReasonRendering, s.missed
 	case err == nil:
 		how.state, how.note = crawl.RenderingDone, noteOf(done)
-		p.keepAs(u, rendered(&raw, done), answer.HTML, &first, how, done.Links, r)
+		s.keepAs(u, rendered(&raw, done), answer.HTML, &first, how, done.Links, r)
 	case errors.As(err, &failed):
 		how.state, how.note = crawl.RenderingFailed, "rendering failed: "+failed.Why
-		p.keepAs(u, &raw, kind, nil, how, nil, r)
+		s.keepAs(u, &raw, kind, nil, how, nil, r)
 	case errors.Is(err, errOverloaded):
 		r.Class, r.Reason = crawl.Retry, crawl.ReasonOverload
 	default:
 		if errors.Is(err, render.ErrUnavailable) {
-			p.Shared.noRenderer(err)
-			p.putBack(noRenderer, err.Error())
+			s.p.Shared.noRenderer(err)
+			s.putBack(noRenderer, err.Error())
 		} else {
-			p.putBack(noSlot, err.Error())
+			s.putBack(noSlot, err.Error())
 		}
 		*r = crawl.Result{URL: u.URL, Class: crawl.Returned}
 	}
 }
 
 // render runs the scripts of a page.
-func (p *Pages) render(u *crawl.VisitURL, a *wire.Answer) (*render.Result, error) {
-	renderer := p.Shared.renderers.renderer
+func (s *Scripts) render(u *crawl.VisitURL, a *wire.Answer) (*render.Result, error) {
+	renderer := s.p.Shared.renderers.renderer
 	if renderer == nil {
 		return nil, fmt.Errorf("%w in this process", render.ErrUnavailable)
 	}
-	ctx, cancel := context.WithCancel(p.Requests.Session.Waiting)
+	ctx, cancel := context.WithCancel(s.p.Requests.Session.Waiting)
 	defer cancel()
 	var ended error
 	var fetching time.Duration
 	start := time.Now()
-	p.overloaded, p.missed = false, ""
-	done, err := renderer.Render(ctx, p.pageFor(u, a), func(q render.Request) render.Response {
+	s.overloaded, s.missed = false, ""
+	done, err := renderer.Render(ctx, s.pageFor(u, a), func(q render.Request) render.Response {
 		if ended != nil {
 			return refused(ended.Error())
 		}
 		asked := time.Now()
-		r, err := p.resource(ctx, u.URL, &q)
+		r, err := s.resource(ctx, u.URL, &q)
 		fetching += time.Since(asked)
 		if err != nil {
 			ended = err
@@ -155,7 +163,7 @@ func (p *Pages) render(u *crawl.VisitURL, a *wire.Answer) (*render.Result, error
 		}
 		return r
 	})
-	p.Requests.Metrics.Spent(metrics.Render, start.Add(fetching))
+	s.p.Requests.Metrics.Spent(metrics.Render, start.Add(fetching))
 	switch {
 	case ended != nil:
 		return nil, ended
@@ -167,18 +175,18 @@ func (p *Pages) render(u *crawl.VisitURL, a *wire.Answer) (*render.Result, error
 
 // pageFor returns a page as the renderer gets it. Its clock begins with the day, so that a page that
 // shows the date changes once a day, and not with each visit.
-func (p *Pages) pageFor(u *crawl.VisitURL, a *wire.Answer) *render.Page {
+func (s *Scripts) pageFor(u *crawl.VisitURL, a *wire.Answer) *render.Page {
 	h := plainHeader(a.Header)
 	if h.Get("Content-Type") == "" {
 		h["Content-Type"] = []string{"text/html"}
 	}
 	var load []render.Kind
-	for _, word := range p.spec().RenderLoad {
+	for _, word := range s.p.spec().RenderLoad {
 		load = append(load, render.Kind(word))
 	}
 	return &render.Page{
 		URL: string(u.URL), Status: a.Status, Header: h, Body: a.Body, Time: a.At.UTC().Truncate(24 * time.Hour),
-		UserAgent: requests.UserAgent(*p.spec()), Load: load,
+		UserAgent: requests.UserAgent(*s.p.spec()), Load: load,
 	}
 }
 
@@ -197,24 +205,24 @@ func rendered(raw *wire.Answer, r *render.Result) *wire.Answer {
 // keepAs publishes a page that was rendered, or could not be. first is what was found in the page as
 // its server sent it: of two statements the stricter one applies. It is nil if that is what is
 // stored. gone are addresses to which scripts wanted to go.
-func (p *Pages) keepAs(u *crawl.VisitURL, a *wire.Answer, kind string, first *htmlscan.Result, how rendering, gone []string, r *crawl.Result) {
+func (s *Scripts) keepAs(u *crawl.VisitURL, a *wire.Answer, kind string, first *htmlscan.Result, how rendering, gone []string, r *crawl.Result) {
 	start := time.Now()
 	kept := 0
 	if len(a.Body) > wire.KeepBuffer {
 		kept = htmlFactor * len(a.Body)
 	}
-	scan, err := p.gather.scan(htmlscan.Page{
-		URL: u.URL, Body: a.Body, ContentType: scanType(a.Header, kind), HTML: true, Header: a.Header, Token: p.spec().Agent,
+	scan, err := s.p.gather.scan(htmlscan.Page{
+		URL: u.URL, Body: a.Body, ContentType: scanType(a.Header, kind), HTML: true, Header: a.Header, Token: s.p.spec().Agent,
 	}, kept)
-	defer p.gather.done()
+	defer s.p.gather.done()
 	if err != nil {
-		fail(p.Requests, u, err, r)
+		fail(s.p.Requests, u, err, r)
 		return
 	}
 	if first != nil {
 		merge(&scan, first, u.URL, gone)
 	}
-	p.keepScanned(u, a, kind, &scan, how, start, r)
+	s.p.keepScanned(u, a, kind, &scan, how, start, r)
 }
 
 // keptScan copies what is needed later of the scan of a page. The URLs in it may be kept.
@@ -293,11 +301,11 @@ func noteOf(r *render.Result) string {
 
 // rawCapture returns the capture of the response of the server, for the archive, or nil. The next
 // request takes the buffers that it is made of.
-func (p *Pages) rawCapture(u *crawl.VisitURL, a *wire.Answer, scan *htmlscan.Result) *crawl.Capture {
-	if p.Requests.Session.Recorder == nil || !p.archivable(u.URL, a, scan) {
+func (s *Scripts) rawCapture(u *crawl.VisitURL, a *wire.Answer, scan *htmlscan.Result) *crawl.Capture {
+	if s.p.Requests.Session.Recorder == nil || !s.p.archivable(u.URL, a, scan) {
 		return nil
 	}
-	c, body, _ := p.capture(a)
+	c, body, _ := s.p.capture(a)
 	if c != nil {
 		packCapture(c, body)
 	}

@@ -39,38 +39,38 @@ var (
 )
 
 // resource answers a request of the page at u. An error ends the rendering.
-func (p *Pages) resource(ctx context.Context, u canon.URL, q *render.Request) (render.Response, error) {
+func (s *Scripts) resource(ctx context.Context, u canon.URL, q *render.Request) (render.Response, error) {
 	target, err := canon.Parse(q.URL)
 	if err != nil {
 		return refused("it is no address that can be requested"), nil
 	}
-	cache, key := p.Shared.renderers.cache, resources.KeyOf(q)
+	cache, key := s.p.Shared.renderers.cache, resources.KeyOf(q)
 	if r, fresh, _, ok := cache.Get(key, time.Now()); ok && fresh {
 		return ofMethod(q, r), nil
 	}
 	origin := target.Origin()
-	if origin != u.Origin() && p.HasCredentials(origin) {
+	if origin != u.Origin() && s.p.HasCredentials(origin) {
 		return refused("it would carry credentials, which are not for other origins"), nil
 	}
 	if target.Host() == u.Host() {
-		r := p.Resource(target, q)
+		r := s.Resource(target, q)
 		switch {
-		case p.overloaded:
+		case s.overloaded:
 			return r, errOverloaded
-		case p.Requests.Over():
+		case s.p.Requests.Over():
 			return r, errVisitOver
 		}
 		return r, nil
 	}
 	var r render.Response
-	err = p.Elsewhere(ctx, origin, func(there *Pages) {
+	err = s.p.Elsewhere(ctx, origin, func(there *Scripts) {
 		// While this page waited, another one may have asked.
 		if stored, fresh, _, ok := cache.Get(key, time.Now()); ok && fresh {
 			r = ofMethod(q, stored)
 			return
 		}
 		r = there.Resource(target, q)
-		p.missed = cmp.Or(p.missed, there.missed)
+		s.missed = cmp.Or(s.missed, there.missed)
 	})
 	switch {
 	case err == nil:
@@ -78,34 +78,34 @@ func (p *Pages) resource(ctx context.Context, u canon.URL, q *render.Request) (r
 	case errors.Is(err, ErrCrossed), ctx.Err() != nil:
 		return refused(err.Error()), err
 	}
-	p.missed = cmp.Or(p.missed, err.Error())
+	s.missed = cmp.Or(s.missed, err.Error())
 	return refused(err.Error()), nil
 }
 
 // Resource sends a request of a page to the host of the visit. An answer that may be used again is
 // kept.
-func (p *Pages) Resource(u canon.URL, q *render.Request) render.Response {
-	if permission := p.Sites.Ask(u); !permission.OK() {
+func (s *Scripts) Resource(u canon.URL, q *render.Request) render.Response {
+	if permission := s.p.Sites.Ask(u); !permission.OK() {
 		if permission.Over {
 			return refused(errVisitOver.Error())
 		}
 		if permission.Closed() {
-			p.missed = cmp.Or(p.missed, permission.Text)
+			s.missed = cmp.Or(s.missed, permission.Text)
 		}
 		return refused(permission.Text)
 	}
-	cache, key := p.Shared.renderers.cache, resources.KeyOf(q)
+	cache, key := s.p.Shared.renderers.cache, resources.KeyOf(q)
 	stored, _, conditions, have := cache.Get(key, time.Now())
 	if have = have && conditions != nil; !have || q.Method == http.MethodHead {
 		conditions = nil
 	}
 	if spelled, ok := pathAsWritten(q.URL); ok {
-		if done, ok := p.Requests.Session.Spell(u, spelled); ok {
+		if done, ok := s.p.Requests.Session.Spell(u, spelled); ok {
 			defer done()
 		}
 	}
-	defer p.Requests.For(crawl.RequestResource)()
-	a, err := p.Requests.Get(u, resourceHeader(q, conditions), func(status int, _ http.Header) wire.Wanted {
+	defer s.p.Requests.For(crawl.RequestResource)()
+	a, err := s.p.Requests.Get(u, resourceHeader(q, conditions), func(status int, _ http.Header) wire.Wanted {
 		switch {
 		case q.Method == http.MethodHead || answer.Redirects(status):
 			return wire.Wanted{}
@@ -115,18 +115,18 @@ func (p *Pages) Resource(u canon.URL, q *render.Request) render.Response {
 		return wire.Wanted{Limit: mostResource}
 	})
 	if err != nil {
-		fail := p.Requests.FailureOf(err)
+		fail := s.p.Requests.FailureOf(err)
 		if !fail.Barred && !fail.Final {
-			p.missed = cmp.Or(p.missed, fail.String())
+			s.missed = cmp.Or(s.missed, fail.String())
 		}
 		return refused(fail.String())
 	}
 	if a.Status >= 500 {
-		p.missed = cmp.Or(p.missed, answer.StatusText(&a))
+		s.missed = cmp.Or(s.missed, answer.StatusText(&a))
 	}
 	if answer.Overloaded(a.Status) {
-		p.overloaded = true
-		p.Requests.Overload(&a)
+		s.overloaded = true
+		s.p.Requests.Overload(&a)
 	}
 	if a.Status == http.StatusNotModified && have {
 		return ofMethod(q, cache.Renew(key, q.Kind, stored, a.Header, time.Now()))

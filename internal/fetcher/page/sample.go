@@ -72,7 +72,7 @@ func (p *Pages) Verify(u canon.URL) (s crawl.Sample, ok bool) {
 		return crawl.Sample{Reason: permission.Text, Again: permission.Closed()}, !permission.Over
 	}
 	f := &fetched{p: p, u: &crawl.VisitURL{URL: u}}
-	a, err := p.Requests.Get(u, p.accepting(nil), func(status int, header http.Header) wire.Wanted {
+	a, err := p.Requests.Get(u, accepting(p.spec(), nil), func(status int, header http.Header) wire.Wanted {
 		want := f.want(status, header)
 		switch want.Instead = nil; {
 		case want.Stream == nil:

@@ -155,8 +155,8 @@ func (k *Deps) New(g Grant) *Visit {
 	v.pages = page.New(page.Options{
 		Requests: v.requests, Sites: v.sites, Publisher: v.publisher, Shared: k.pages, Context: g.Publishing,
 		MaxBody: k.opt.MaxBody, MaxCatalogue: k.opt.MaxCatalogue, HasCredentials: k.client.HasCredentials,
-		Elsewhere: func(ctx context.Context, origin canon.Origin, do func(*page.Pages)) error {
-			return g.Sink.Elsewhere(ctx, job.Host, origin, func(there *Visit) { do(there.pages) })
+		Elsewhere: func(ctx context.Context, origin canon.Origin, do func(*page.Scripts)) error {
+			return g.Sink.Elsewhere(ctx, job.Host, origin, func(there *Visit) { do(&there.pages.Scripts) })
 		},
 	}, &h.page)
 	return v

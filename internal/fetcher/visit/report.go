@@ -111,7 +111,7 @@ func (v *Visit) Close() {
 	v.publish(false)
 	v.deps.metrics.Visits.Inc()
 	v.deps.metrics.Count(v.publisher.Results())
-	v.pages.Close()
+	v.pages.Scripts.Close()
 	v.tidy()
 	v.requests.Session.Release()
 	v.report.trace.Visited(v.job, v.requests.Account.Requests, v.requests.Reason(), v.sites.Began, time.Now())

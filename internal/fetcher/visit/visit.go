@@ -96,7 +96,7 @@ func (v *Visit) one(u *crawl.VisitURL) crawl.Result {
 	if v.requests.Over() || u.URL.Host() != v.job.Host {
 		return returned
 	}
-	if !v.requests.Config.Spec().PlanOnly && !v.pages.Ready(u.URL) {
+	if !v.requests.Config.Spec().PlanOnly && !v.pages.Scripts.Ready(u.URL) {
 		return returned
 	}
 	site := v.sites.Of(u.URL.Origin())

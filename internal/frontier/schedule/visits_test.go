@@ -190,3 +190,45 @@ func TestDownloadTakesTurns(t *testing.T) {
 		}
 	})
 }
+
+// What pages of one party need of another one has an allowance, which a restart does not renew. What
+// they need of their own party has none.
+func TestVisitsThatPagesNeedHaveAnAllowance(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := opened(t, shardtest.Spec())
+		o.Link(0, "http://api.other.example/")
+		h, i := o.Host("api.other.example")
+		origin := h.Origins[i].Origin
+		visit := func(by canon.Host) bool {
+			v, err := o.visits.Download(origin, by, time.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v != nil {
+				o.visits.EndVisit(o.visits.Outstanding[v.ID])
+				h.Due = time.Time{}
+				h.Quota.TookVisit(false)
+			}
+			return v != nil
+		}
+		n := 0
+		for range polite.CausedByPages.Burst + 5 {
+			if visit("www.pages.example") {
+				n++
+			}
+		}
+		if n != polite.CausedByPages.Burst {
+			t.Errorf("%d visits at once, not %d", n, polite.CausedByPages.Burst)
+		}
+		if visit("other-name.pages.example") {
+			t.Error("another name of the same domain has an allowance of its own")
+		}
+		if !visit("www.other.example") || !visit("") || !visit("third.example") {
+			t.Error("a page of the same domain, the operator, or another domain has to wait")
+		}
+		time.Sleep(polite.CausedByPages.Every)
+		if !visit("www.pages.example") || visit("www.pages.example") {
+			t.Error("it is not one more after its time")
+		}
+	})
+}
