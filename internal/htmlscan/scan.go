@@ -61,6 +61,8 @@ type Result struct {
 	Feeds   []canon.URL
 	Charset string // a name golang.org/x/net/html/charset knows
 	Cut     bool   // there were more links than MaxLinks, MaxLinkText or More allow
+	// NeedsScript: the page has scripts that may build a page, and almost no text without them.
+	NeedsScript bool
 }
 
 // Mark is a statement in the head of a page about what the page may be used for (formats §8).
@@ -101,6 +103,7 @@ type Scanner struct {
 	canonicals int      // how many different ones there are
 	feeds      []string // addresses of feeds as they are written
 	marks      []Mark
+	shell      shell
 }
 
 // Scan reads one page.
@@ -123,7 +126,9 @@ func (s *Scanner) Scan(p Page) Result {
 		s.refs.reset(p.More)
 		s.canonicals = 0
 		s.marks, s.feeds = s.marks[:0], s.feeds[:0]
+		s.shell.reset(p.URL)
 		s.tokenize(body, s.set.HeaderDirectives().NoFollow)
+		r.NeedsScript = s.shell.needsScript()
 		r.Marks = s.marks
 	}
 	r.Tags = s.set.Sources()
@@ -184,13 +189,14 @@ func (s *Scanner) utf8(body []byte, e html.Encoding) []byte {
 	return s.text
 }
 
-// tokenize passes the robots tags to s.set and the links to s.refs. headOnly ends it at the end of
-// the head, because then only tags are wanted.
+// tokenize passes the robots tags to s.set, the links to s.refs, and to s.shell what it needs to
+// decide. headOnly ends it at the end of the head, or when s.shell has decided, because then only
+// tags are wanted.
 func (s *Scanner) tokenize(body []byte, headOnly bool) {
 	var head robotstag.Head
 	var templates int // open template elements, whose content does not belong to the page
 	z := html.Reader{Page: body}
-	for !headOnly || !head.Closed() {
+	for !headOnly || !head.Closed() || s.shell.open {
 		kind, val, attrs := z.Next()
 		switch kind {
 		case html.End:
@@ -199,12 +205,18 @@ func (s *Scanner) tokenize(body []byte, headOnly bool) {
 			if !head.Closed() {
 				head.Text(html.Unescape(val))
 			}
+			if s.shell.open && templates == 0 && head.Closed() {
+				s.shell.words(val)
+			}
 		case html.EndTag:
 			if !head.Closed() {
 				head.End(atom.Lookup(val))
 			}
 			if templates > 0 && string(val) == "template" {
 				templates--
+			}
+			if s.shell.open {
+				s.shell.end(val)
 			}
 		case html.StartTag:
 			metaInHead := !head.Closed() && head.Start(atom.Lookup(val))
@@ -222,6 +234,9 @@ func (s *Scanner) tokenize(body []byte, headOnly bool) {
 				if s.inHead && templates == 0 {
 					s.script(&z, attrs)
 				}
+			}
+			if s.shell.open && templates == 0 {
+				s.shell.start(&z, val, attrs)
 			}
 		}
 	}

@@ -38,7 +38,15 @@ func (p *Pages) keep(u *crawl.VisitURL, a *wire.Answer, kind string, r *crawl.Re
 		return
 	}
 	defer p.gather.done()
-	p.keepScanned(u, a, kind, &scan, rendering{}, start, r)
+	p.keepScanned(u, a, kind, &scan, unrendered(kind, &scan), start, r)
+}
+
+// unrendered is what is known of a page that is stored as its server sent it.
+func unrendered(kind string, scan *htmlscan.Result) (how rendering) {
+	if (kind == answer.HTML || kind == answer.XHTML) && needsScript(scan) {
+		how.state = crawl.RenderingNeeded
+	}
+	return how
 }
 
 // keepScanned publishes a page that was scanned. start is when its scan began.

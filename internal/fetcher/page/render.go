@@ -313,4 +313,4 @@ func (s *Scripts) rawCapture(u *crawl.VisitURL, a *wire.Answer, scan *htmlscan.R
 }
 
 // needsScript reports whether a page has almost no text without its scripts.
-func needsScript(scan *htmlscan.Result) bool { return false }
+func needsScript(scan *htmlscan.Result) bool { return scan.NeedsScript }
