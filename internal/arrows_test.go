@@ -29,6 +29,8 @@ var lower = map[string][]string{
 	"disk":                  {},
 	"fair":                  {"internal/disk", "pkg/canon"},
 	"confine":               {},
+	"render":                {},
+	"render/browser":        {"internal/confine", "internal/render"},
 	"version":               {},
 	"boltfile":              {"internal/disk"},
 	"likeness":              {"internal/html"},

@@ -36,6 +36,7 @@ var exceptions = map[string]struct{ kinds, reason string }{
 	"pkg/rup":             {sockets, "an example of its documentation"},
 
 	"internal/document/worker": {waits + " " + sockets, "what it tests are processes; one sleeps, and one tries whether it may listen, in place of a document"},
+	"internal/render/browser":  {waits + " " + sockets, "external tests: a real browser, whose answers are held back, and a socket that it must not reach"},
 	"internal/simweb":          {sockets, "the server of its benchmark is a process of its own"},
 }
 

@@ -112,3 +112,19 @@ func BeforeExec(memory int64, cpu time.Duration) {
 	}
 	_ = filter(reading())
 }
+
+// Limit limits each process that this one starts: its memory and the length of a file, in bytes. If
+// memory runs out, the kernel kills them first. It returns what could not be limited.
+func Limit(memory, file int64) (missing []string) {
+	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0o600)
+	for _, l := range []limit{
+		{"memory", unix.RLIMIT_DATA, uint64(memory)},
+		{"writing", unix.RLIMIT_FSIZE, uint64(file)},
+		{"core", unix.RLIMIT_CORE, 0},
+	} {
+		if !l.set() {
+			missing = append(missing, l.name)
+		}
+	}
+	return missing
+}

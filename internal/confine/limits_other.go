@@ -15,3 +15,6 @@ func Allow(time.Duration) {}
 
 // BeforeExec does nothing on this system.
 func BeforeExec(int64, time.Duration) {}
+
+// Limit limits nothing on this system.
+func Limit(memory, file int64) (missing []string) { return []string{"memory", "writing", "core"} }
