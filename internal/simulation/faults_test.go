@@ -162,6 +162,13 @@ var pointsOf = map[string][]string{
 	"feeder": {"read", "write", "take", "dead", "ack", "sweep"},
 }
 
+// plan adds a fault to those that are planned. Services may be running.
+func (f *faults) plan(p *pointFault) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.points = append(f.points, p)
+}
+
 // plan makes a plan of faults.
 func (w *world) plan() {
 	r := w.r
@@ -177,7 +184,7 @@ func (w *world) plan() {
 			s := w.all[r.IntN(len(w.all))]
 			all := pointsOf[s.role]
 			p := &pointFault{role: s.role, service: s.n, point: all[r.IntN(len(all))], n: times(r), what: "kill", restart: away(r, s), loses: s.role == "frontier" && r.IntN(6) == 0}
-			f.points = append(f.points, p)
+			f.plan(p)
 			w.note("plan: kill %s-%d at %q, time %d; back after %v; its disk is lost: %v", p.role, p.service, p.point, p.n, p.restart, p.loses)
 		case 3, 18:
 			// A disk that is full for one commit, or a message whose arrival is not confirmed.
@@ -189,7 +196,7 @@ func (w *world) plan() {
 				// does not fail.
 				continue
 			}
-			f.points = append(f.points, p)
+			f.plan(p)
 			w.note("plan: %s-%d has an error at %q, time %d", p.role, p.service, p.point, p.n)
 		// The connection to the broker is cut at a point, and the process may be killed when the
 		// cut ends
@@ -197,7 +204,7 @@ func (w *world) plan() {
 			s := w.all[r.IntN(len(w.all))]
 			all := pointsOf[s.role]
 			p := &pointFault{role: s.role, service: s.n, point: all[r.IntN(len(all))], n: times(r), what: "cut", restart: pause(r), dies: r.IntN(2) == 0}
-			f.points = append(f.points, p)
+			f.plan(p)
 			w.note("plan: cut %s-%d off at %q, time %d, for %v; then it is killed: %v", p.role, p.service, p.point, p.n, p.restart, p.dies)
 		case 5, 6:
 			s := w.all[r.IntN(len(w.all))]

@@ -137,7 +137,7 @@ func (w *world) planApps() {
 			continue
 		}
 		p := &pointFault{role: s.role, service: s.n, point: []string{"render", "rendered"}[r.IntN(2)], n: 1 + r.IntN(12), what: "kill", restart: away(r, s)}
-		w.faults.points = append(w.faults.points, p)
+		w.faults.plan(p)
 		w.note("plan: kill %s-%d at %q, time %d; back after %v", p.role, p.service, p.point, p.n, p.restart)
 	}
 }
