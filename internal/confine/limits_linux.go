@@ -101,9 +101,12 @@ func Allow(cpu time.Duration) {
 
 // BeforeExec limits another program before it replaces this process. The program opens its own
 // libraries and fonts, so it may read files. It cannot change files and has no network.
+//
+// Until the program has replaced it, this process may need a new thread. With a limit of addresses
+// (RLIMIT_AS) below those that the runtime has reserved, it would end there.
 func BeforeExec(memory int64, cpu time.Duration) {
 	for _, l := range []limit{
-		{"memory", unix.RLIMIT_AS, uint64(memory)},
+		{"memory", unix.RLIMIT_DATA, uint64(memory)},
 		{"writing", unix.RLIMIT_FSIZE, 0},
 		{"core", unix.RLIMIT_CORE, 0},
 		{"time", unix.RLIMIT_CPU, uint64(max(cpu, time.Second) / time.Second)},
