@@ -80,6 +80,10 @@ const HostsBucket = "CURTSY_HOSTS"
 // begins visits to other hosts until some are forgotten. Nothing is dropped.
 const HostsBucketBytes = 32 << 20
 
+// RenderSubject is the subject on which the fetchers of all crawls ask for a renderer. No subject
+// of a crawl is called like this, whatever its name.
+const RenderSubject = "curtsy.render"
+
 // Retired is a key in the crawl's bucket. If it exists, the indexer gives its shards to other
 // indexers permanently.
 func Retired(instance string) string { return "retired." + instance }
