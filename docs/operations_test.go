@@ -28,6 +28,7 @@ import (
 	"github.com/curtsy/curtsy/internal/fetcher"
 	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/indexer"
+	"github.com/curtsy/curtsy/internal/render/remote"
 	"github.com/curtsy/curtsy/internal/service"
 	"github.com/curtsy/curtsy/internal/testaid"
 	"github.com/curtsy/curtsy/internal/updates"
@@ -275,6 +276,9 @@ func exported(t *testing.T) map[string]exporter {
 	sinks.Events("search").Sent(0, 0)
 	sinks.Events("search").Failed(nil)
 	sinks.Events("search").Behind(0)
+	if _, err := remote.Count(nil, reg); err != nil {
+		t.Fatal(err)
+	}
 	if err := service.CountShards(reg, spec); err != nil {
 		t.Fatal(err)
 	}

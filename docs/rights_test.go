@@ -31,6 +31,14 @@ func TestRights(t *testing.T) {
 	}
 }
 
+// TestRenderRights: some roles may ask for renderers, and others may be one.
+func TestRenderRights(t *testing.T) {
+	publish, subscribe := rights(t, "../deploy/nats.cluster.conf")
+	if !slices.Contains(publish, crawl.RenderSubject) || !slices.Contains(subscribe, crawl.RenderSubject) {
+		t.Errorf("nobody may publish, or subscribe to, %s", crawl.RenderSubject)
+	}
+}
+
 // What it must find: a subject that nobody may publish to, and one that nobody may subscribe to.
 func TestRightsCanFail(t *testing.T) {
 	publish, subscribe := rights(t, "../deploy/nats.cluster.conf")
@@ -70,7 +78,7 @@ func subjects() map[string]string {
 // subscribe to.
 func rights(t *testing.T, file string) (publish, subscribe []string) {
 	t.Helper()
-	for _, role := range []string{"FETCHER", "FRONTIER", "INDEXER", "FEEDER", "OPERATOR", "ROUTE"} {
+	for _, role := range []string{"FETCHER", "FRONTIER", "INDEXER", "FEEDER", "RENDERER", "OPERATOR", "ROUTE"} {
 		t.Setenv(role+"_PASSWORD", "p")
 	}
 	opts, err := server.ProcessConfigFile(file)

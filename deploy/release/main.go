@@ -58,7 +58,7 @@ func main() {
 }
 
 // names are the other names under which the program is called in an image.
-var names = []string{"agenthost", "feeder", "fetcher", "frontier", "indexer", "nats-server", "rupd"}
+var names = []string{"agenthost", "feeder", "fetcher", "frontier", "indexer", "nats-server", "renderer", "rupd"}
 
 // makeLinks makes links to curtsy with its other names in dir.
 func makeLinks(dir string) error {

@@ -13,7 +13,8 @@ type Fetch struct {
 	MaxCatalogue Size `key:"max-catalogue" group:"Limits" usage:"read at most this ‹SIZE› of a dataset catalogue (data.json, CKAN, JSON-LD)" example:"64MiB"`
 	// PageMemory bounds the memory of all large pages together, and of what is gathered from pages
 	// with many links, until they are published. A page that does not fit waits.
-	PageMemory Size   `key:"page-memory" group:"Limits" usage:"use at most this ‹SIZE› of memory for large pages and for pages with many links; further ones wait" example:"256MiB"`
+	PageMemory Size `key:"page-memory" group:"Limits" usage:"use at most this ‹SIZE› of memory for large pages and for pages with many links; further ones wait" example:"256MiB"`
+	Rendering  `key:",squash"`
 	PDFToText  string `key:"pdftotext" group:"What is kept" usage:"read PDF files with the poppler program at ‹PATH› (empty: with the built-in reader)" example:"/usr/bin/pdftotext"`
 }
 
@@ -27,7 +28,7 @@ func executable(path string) bool {
 }
 
 func newFetch() Fetch {
-	return Fetch{Visits: 256, MaxBody: 10 << 20, MaxCatalogue: 64 << 20, PageMemory: 256 << 20}
+	return Fetch{Visits: 256, MaxBody: 10 << 20, MaxCatalogue: 64 << 20, PageMemory: 256 << 20, Rendering: newRendering()}
 }
 
 func (f Fetch) check(src *Source) error {
@@ -43,5 +44,5 @@ func (f Fetch) check(src *Source) error {
 	case f.PageMemory < leastPageMemory:
 		return src.Refuse("page-memory", "is under 32MiB; use for example 256MiB")
 	}
-	return nil
+	return f.Rendering.check(src)
 }

@@ -94,7 +94,7 @@ func rowField(row *settings.Setting, value reflect.Value) field {
 
 // commands returns the settings of all commands that may share a file or an environment.
 func commands() []any {
-	return []any{NewCrawl(), NewSeed(), NewSet(), NewReader(), NewDemo(), NewFrontier(), NewFetcher(), NewIndexer(), NewFeed(), NewFeeder(), NewDownload(), NewServe(), NewDashboard(), NewRUP(), NewMobileCheck(), NewSitesTest(), NewRupd(), NewAgenthost(), NewIdentity()}
+	return []any{NewCrawl(), NewSeed(), NewSet(), NewReader(), NewDemo(), NewFrontier(), NewFetcher(), NewIndexer(), NewFeed(), NewFeeder(), NewRenderer(), NewDownload(), NewServe(), NewDashboard(), NewRUP(), NewMobileCheck(), NewSitesTest(), NewRupd(), NewAgenthost(), NewIdentity()}
 }
 
 // Keys returns the names of the settings of all commands, sorted.

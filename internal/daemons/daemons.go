@@ -19,14 +19,14 @@ import (
 
 // Commands returns a new command for each daemon. The daemons log to stderr.
 func Commands(stderr io.Writer) []*cobra.Command {
-	return []*cobra.Command{frontierCommand(stderr), fetcherCommand(stderr), indexerCommand(stderr), feederCommand(stderr), rupdCommand(stderr), agenthostCommand(stderr)}
+	return []*cobra.Command{frontierCommand(stderr), fetcherCommand(stderr), indexerCommand(stderr), feederCommand(stderr), rendererCommand(stderr), rupdCommand(stderr), agenthostCommand(stderr)}
 }
 
 // CalledAs returns the program that a process started as argv0 should run: the name of a daemon,
 // "nats-server", or "" for curtsy. So links to one file can be all programs.
 func CalledAs(argv0 string) string {
 	switch name := filepath.Base(argv0); name {
-	case "frontier", "fetcher", "indexer", "feeder", "rupd", "agenthost", "nats-server":
+	case "frontier", "fetcher", "indexer", "feeder", "renderer", "rupd", "agenthost", "nats-server":
 		return name
 	default:
 		return ""

@@ -8,6 +8,7 @@ import (
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/fetcher"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
+	"github.com/curtsy/curtsy/internal/render/remote"
 	"github.com/curtsy/curtsy/internal/service"
 	"github.com/spf13/cobra"
 )
@@ -51,15 +52,26 @@ func serveFetcher(ctx context.Context, cfg *config.Fetcher, stderr io.Writer) er
 		o.Crawls = append(o.Crawls, s.Name)
 		weight[s.Name] = s.Weight
 	}
+	own, end, err := ownRenderer(cfg.Rendering)
+	if err != nil {
+		return err
+	}
+	defer end()
 	options := fetcher.Options{
-		Name: o.Instance, Slots: cfg.Visits, MaxBody: int64(cfg.MaxBody), MaxCatalogue: int64(cfg.MaxCatalogue), PageMemory: int64(cfg.PageMemory), PDFToText: cfg.PDFToText, Signer: signer, Robot: robot, Tracer: tracer, Credentials: shown, Proxy: proxy, Log: o.Log,
+		Name: o.Instance, Slots: cfg.Visits, MaxBody: int64(cfg.MaxBody), MaxCatalogue: int64(cfg.MaxCatalogue), PageMemory: int64(cfg.PageMemory), PDFToText: cfg.PDFToText, Renders: cfg.Rendering.Slots, Signer: signer, Robot: robot, Tracer: tracer, Credentials: shown, Proxy: proxy, Log: o.Log,
 	}
 	var shared sharedOnce
 	return service.Daemon(ctx, o, func(p service.Parts) (service.Runner, error) {
 		options := options
 		options.Registerer = p.Registry
+		var err error
+		if options.Renderer, err = own(p.Registry); err != nil {
+			return nil, err
+		}
+		if options.Renderer == nil {
+			options.Renderer = remote.New(p.Queue.NC, remote.ClientOptions{})
+		}
 		if len(o.Crawls) > 1 {
-			var err error
 			if options.Shared, err = shared.of(options); err != nil {
 				return nil, err
 			}

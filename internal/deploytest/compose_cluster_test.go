@@ -31,7 +31,7 @@ func TestExternalComposeCluster(t *testing.T) {
 	const operator = "demo-operator"
 	c := compose(t, "compose.cluster.yaml", []string{
 		// Empty: the passwords of the demo.
-		"OPERATOR_PASSWORD=" + operator, "FETCHER_PASSWORD=", "FRONTIER_PASSWORD=", "INDEXER_PASSWORD=", "FEEDER_PASSWORD=", "ROUTE_PASSWORD=",
+		"OPERATOR_PASSWORD=" + operator, "FETCHER_PASSWORD=", "FRONTIER_PASSWORD=", "INDEXER_PASSWORD=", "FEEDER_PASSWORD=", "RENDERER_PASSWORD=", "ROUTE_PASSWORD=",
 		fmt.Sprintf("SEED=--allow-private --delay=%v http://h0000.sim.test/", clusterDelay),
 	})
 	all := c.healthy()

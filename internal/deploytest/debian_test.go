@@ -79,7 +79,7 @@ func TestExternalDebian(t *testing.T) {
 		t.Error("there is no user curtsy")
 	}
 	for _, name := range []string{
-		"usr/bin/curtsy", "usr/bin/rupd", "usr/bin/agenthost", "usr/lib/curtsy/frontier", "usr/lib/curtsy/fetcher", "usr/lib/curtsy/indexer", "usr/lib/curtsy/feeder",
+		"usr/bin/curtsy", "usr/bin/rupd", "usr/bin/agenthost", "usr/lib/curtsy/frontier", "usr/lib/curtsy/fetcher", "usr/lib/curtsy/indexer", "usr/lib/curtsy/feeder", "usr/lib/curtsy/renderer",
 		"lib/systemd/system/curtsy.target", "lib/systemd/system/curtsy-feeder@.service", "usr/share/man/man1/curtsy.1.gz", "usr/share/bash-completion/completions/curtsy",
 		"usr/share/man/man1/rupd.1.gz", "usr/share/man/man1/agenthost.1.gz", "usr/share/zsh/vendor-completions/_curtsy", "usr/share/fish/vendor_completions.d/curtsy.fish",
 		"etc/curtsy/curtsy.yaml", "etc/curtsy/crawl.yaml", "usr/share/doc/curtsy/examples/alerts.yml",

@@ -22,7 +22,7 @@ import (
 func TestExternalKubernetes(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join(root, "deploy", "kubernetes", "*.yaml"))
-	if err != nil || len(files) != 6 {
+	if err != nil || len(files) != 7 {
 		t.Fatalf("%d manifests (%v)", len(files), err)
 	}
 	kubeconform := filepath.Join(t.TempDir(), "kubeconform")
@@ -146,7 +146,7 @@ func (k *manifests) check() {
 			labels = append(labels, l)
 		}
 	}
-	if kinds["StatefulSet"] != 3 || kinds["Deployment"] != 1 || kinds["PodDisruptionBudget"] != 4 || kinds["NetworkPolicy"] != 4 || kinds["Job"] != 1 {
+	if kinds["StatefulSet"] != 3 || kinds["Deployment"] != 2 || kinds["PodDisruptionBudget"] != 5 || kinds["NetworkPolicy"] != 4 || kinds["Job"] != 1 {
 		t.Errorf("the manifests have %v", kinds)
 	}
 	for _, o := range k.all {

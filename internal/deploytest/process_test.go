@@ -54,7 +54,7 @@ var programs = sync.OnceValues(func() (dir string, err error) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}
-	for _, name := range []string{"frontier", "fetcher", "indexer", "feeder", "rupd", "agenthost"} {
+	for _, name := range []string{"frontier", "fetcher", "indexer", "feeder", "renderer", "rupd", "agenthost"} {
 		if err := os.Symlink("curtsy", filepath.Join(dir, name)); err != nil {
 			return "", err
 		}

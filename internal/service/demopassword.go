@@ -11,7 +11,7 @@ import (
 )
 
 // demoPasswords are in deploy/compose.cluster.yaml, which everybody can read.
-var demoPasswords = []string{"demo-feeder", "demo-fetcher", "demo-frontier", "demo-indexer", "demo-operator", "demo-route"}
+var demoPasswords = []string{"demo-feeder", "demo-fetcher", "demo-frontier", "demo-indexer", "demo-operator", "demo-renderer", "demo-route"}
 
 // ErrDemoPassword says that a crawl of the public web uses a password of the demo. Everybody knows
 // these passwords and could control the crawler.

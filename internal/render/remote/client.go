@@ -30,13 +30,15 @@ const (
 
 // ClientOptions are the options of New. The zero value of a field stands for its default.
 type ClientOptions struct {
-	Patience time.Duration // how long a page waits for a free slot; 0 = 2 min
+	// Patience is how long a page waits for a free slot; 0 = 10 s. Meanwhile its host is not
+	// visited, and a page in another slot may need something of this host.
+	Patience time.Duration
 }
 
 // New returns a renderer that has pages rendered by the processes that call Serve on the same NATS
 // account. A page waits for a free slot.
 func New(nc *nats.Conn, o ClientOptions) render.Renderer {
-	return &client{nc, cmp.Or(max(o.Patience, 0), 2*time.Minute)}
+	return &client{nc, cmp.Or(max(o.Patience, 0), 10*time.Second)}
 }
 
 type client struct {

@@ -293,7 +293,7 @@ func TestBusy(t *testing.T) {
 				return new(render.Result), nil
 			})
 		}
-		r, _ := c.fetcher(0)
+		r, _ := c.fetcher(time.Hour)
 		done := make(chan error)
 		const pages = 80
 		began := time.Now()
@@ -362,7 +362,7 @@ func TestKilled(t *testing.T) {
 			run(t, func(t *testing.T, c *cluster) {
 				e := newEndless()
 				far, stop := c.serve(1, e.Render)
-				r, near := c.fetcher(0)
+				r, near := c.fetcher(time.Minute)
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				result := make(chan error, 1)
@@ -400,7 +400,7 @@ func TestKilled(t *testing.T) {
 				case "renderer", "stopped":
 					c.serve(1, e.Render)
 				case "fetcher":
-					r, _ = c.fetcher(0)
+					r, _ = c.fetcher(time.Minute)
 				}
 				ctx, cancel = context.WithCancel(t.Context())
 				defer cancel()
@@ -432,7 +432,8 @@ func TestStop(t *testing.T) {
 			result <- err
 		}()
 		<-began
-		go stop()
+		over := make(chan struct{})
+		go func() { stop(); close(over) }()
 		synctest.Wait()
 		if _, err := r.Render(t.Context(), page(nil), noRequests); !errors.Is(err, render.ErrUnavailable) {
 			t.Errorf("a page after the end: %v", err)
@@ -440,6 +441,7 @@ func TestStop(t *testing.T) {
 		if err := <-result; err != nil {
 			t.Errorf("a page that was running: %v", err)
 		}
+		<-over
 	})
 }
 

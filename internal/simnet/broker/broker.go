@@ -35,10 +35,10 @@ func StartIn(t testing.TB, dir string) *embedded.Server {
 // Dial connects to a server until the test ends.
 func Dial(t testing.TB, s *embedded.Server) *queue.Conn {
 	t.Helper()
-	return dial(t, queue.Options{InProcess: s.InProcess(), User: s.User(), Password: s.Password()})
+	return dialWith(t, queue.Options{InProcess: s.InProcess(), User: s.User(), Password: s.Password()})
 }
 
-func dial(t testing.TB, o queue.Options) *queue.Conn {
+func dialWith(t testing.TB, o queue.Options) *queue.Conn {
 	t.Helper()
 	q, err := queue.Dial(t.Context(), o, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -71,7 +71,7 @@ func NewLine(s *embedded.Server) *Line { return &Line{to: s.InProcess()} }
 // Dial is queue.Dial over the line, until the test ends.
 func (l *Line) Dial(t testing.TB, s *embedded.Server) *queue.Conn {
 	t.Helper()
-	return dial(t, queue.Options{InProcess: l, User: s.User(), Password: s.Password()})
+	return dialWith(t, queue.Options{InProcess: l, User: s.User(), Password: s.Password()})
 }
 
 // InProcessConn opens a connection unless the line is cut.
