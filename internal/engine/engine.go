@@ -162,6 +162,9 @@ func (e *Engine) Violations() int64 {
 	return e.fetcher.Violations()
 }
 
+// Renders reports whether the crawl has the scripts of pages run here.
+func (e *Engine) Renders() bool { return e.fetcher != nil && e.fetcher.Renders() }
+
 // Close closes everything, in the reverse order of opening.
 func (e *Engine) Close() error {
 	var errs []error

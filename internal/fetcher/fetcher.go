@@ -94,6 +94,9 @@ func (f *Fetcher) SetSpec(spec crawl.Spec) error {
 	return nil
 }
 
+// Renders reports whether the crawl has the scripts of pages run. It may be called at any time.
+func (f *Fetcher) Renders() bool { return f.cfg.Load().Renders() }
+
 // Violations returns how many requests were stopped at the last moment because they would have been
 // impolite. It must be 0.
 func (f *Fetcher) Violations() int64 { return f.client.Violations() }

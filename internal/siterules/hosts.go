@@ -1,9 +1,11 @@
 package siterules
 
 import (
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -83,4 +85,9 @@ func (r *Rules) Widened(host canon.Host) string {
 		}
 	}
 	return ""
+}
+
+// Renders reports whether the scripts of pages of some site are to be run.
+func (r *Rules) Renders() bool {
+	return r.any("render") && slices.ContainsFunc(r.entries, func(e *entry) bool { return e.site.Render != "" && e.site.Render != crawl.RenderNever })
 }

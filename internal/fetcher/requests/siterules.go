@@ -29,6 +29,11 @@ func (c *Config) PurposesOf(u canon.URL) usage.Purposes {
 	return c.Purposes
 }
 
+// Renders reports whether the scripts of any page are run.
+func (c *Config) Renders() bool {
+	return cmp.Or(c.spec.Render, crawl.RenderNever) != crawl.RenderNever || c.Sites.Renders()
+}
+
 // RenderOf says whether scripts of a page are run: crawl.RenderNever, RenderAuto or RenderAlways.
 func (c *Config) RenderOf(u canon.URL) string {
 	if site := c.Sites.For(u); site != nil && site.Render != "" {

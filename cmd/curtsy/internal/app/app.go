@@ -12,6 +12,7 @@ import (
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/engine"
 	"github.com/curtsy/curtsy/internal/fetcher/wire"
+	"github.com/curtsy/curtsy/internal/render"
 	"github.com/curtsy/curtsy/pkg/queue"
 	"github.com/nats-io/nats.go"
 )
@@ -27,6 +28,8 @@ type App struct {
 	Dial wire.Dial
 	// Listen is where the demo's web listens; nil means TCP. Only tests set it.
 	Listen func(network, address string) (net.Listener, error)
+	// Renderer runs the scripts of pages; nil means Chromium. Only tests set it.
+	Renderer render.Renderer
 	// NATS connects to the NATS server of the settings within this process; nil means that the URL
 	// is dialled. Only tests set it.
 	NATS nats.InProcessConnProvider
