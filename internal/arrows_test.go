@@ -31,6 +31,7 @@ var lower = map[string][]string{
 	"confine":               {},
 	"render":                {},
 	"render/browser":        {"internal/confine", "internal/render"},
+	"render/rendertest":     {"internal/backoff", "internal/render"},
 	"version":               {},
 	"boltfile":              {"internal/disk"},
 	"likeness":              {"internal/html"},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"os/exec"
 	"sync"
 	"syscall"
@@ -60,6 +61,13 @@ type Renderer struct {
 
 var _ render.Renderer = (*Renderer)(nil)
 
+// maxDir is the longest name of a folder in which a browser can have its files: the name of a
+// socket is limited to 107 bytes.
+const (
+	dirPrefix = "curtsy-"
+	maxDir    = 107 - len("/"+dirPrefix+"4294967295/org.chromium.Chromium.XXXXXX/SingletonSocket")
+)
+
 // names are the programs that are looked for.
 var names = []string{"chromium", "chromium-browser", "google-chrome", "chrome"}
 
@@ -81,6 +89,14 @@ func New(opt Options) (*Renderer, error) {
 		return nil, fmt.Errorf("%w: the browser of --render-browser: %w", render.ErrUnavailable, err)
 	} else {
 		opt.Path = path
+	}
+	if opt.Dir == "" {
+		if opt.Dir = os.TempDir(); len(opt.Dir) > maxDir {
+			opt.Dir = "/tmp"
+		}
+	}
+	if len(opt.Dir) > maxDir {
+		return nil, fmt.Errorf("%w: the folder of temporary files, %s, has a name of more than %d bytes, and a browser makes sockets in it", render.ErrUnavailable, opt.Dir, maxDir)
 	}
 	r := &Renderer{opt: opt, free: make(chan struct{}, opt.Processes), all: map[*process]bool{}, sandbox: true}
 	if err := r.probe(attributes()); err != nil {

@@ -230,6 +230,7 @@ func (o *open) grant(ctx context.Context) error {
 	if o.step = min(2*o.step, o.limits.Own/fewSteps); busy || o.step == 0 {
 		o.step = max(o.limits.Own/maxSteps, time.Millisecond)
 	}
+	o.step = o.step.Truncate(time.Millisecond) // timers of the page have whole ones
 	d := min(o.step, o.limits.Own-o.spent)
 	o.spent += d
 	return o.conn.call(ctx, o.session, "Emulation.setVirtualTimePolicy", object{

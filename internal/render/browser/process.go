@@ -62,7 +62,7 @@ var errNoSandbox = errors.New("its own sandbox is not possible here")
 
 // startProcess starts a browser.
 func (r *Renderer) startProcess(ctx context.Context, sandbox bool) (*process, error) {
-	dir, err := os.MkdirTemp(r.opt.Dir, "curtsy-browser-")
+	dir, err := os.MkdirTemp(r.opt.Dir, dirPrefix)
 	if err != nil {
 		return nil, err
 	}

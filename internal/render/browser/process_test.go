@@ -74,7 +74,12 @@ func bad(t *testing.T, how string) *Renderer {
 	if err := os.Symlink(self, path); err != nil {
 		t.Fatal(err)
 	}
-	opt := Options{Path: path, Dir: t.TempDir(), sameUser: true}
+	dir, err := os.MkdirTemp("", "b-") // a folder of the test may have too long a name
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	opt := Options{Path: path, Dir: dir, sameUser: true}
 	if how == "silent" {
 		opt.startWait = 200 * time.Millisecond
 	}
@@ -154,6 +159,9 @@ func TestNoBrowser(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err = New(Options{Path: "/nonexistent/chromium"}); !errors.Is(err, render.ErrUnavailable) || !strings.Contains(err.Error(), "/nonexistent/chromium") {
+		t.Error(err)
+	}
+	if _, err = New(Options{Path: "/bin/sh", Dir: "/" + strings.Repeat("d", maxDir)}); !errors.Is(err, render.ErrUnavailable) || !strings.Contains(err.Error(), "bytes") {
 		t.Error(err)
 	}
 }

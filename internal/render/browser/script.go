@@ -1,7 +1,8 @@
 package browser
 
 // seededScript runs before the scripts of every document. It replaces random numbers by those that
-// are the same each time (mulberry32).
+// are the same each time (mulberry32), and rounds the clock of high resolution to milliseconds: its
+// fractions depend on the time since the machine was started.
 const seededScript = `(() => {
 	let s = 0x43757274;
 	const next = () => {
@@ -11,6 +12,8 @@ const seededScript = `(() => {
 		return (t ^ t >>> 14) >>> 0;
 	};
 	Math.random = function random() { return next() / 4294967296; };
+	const now = Performance.prototype.now;
+	Performance.prototype.now = function() { return Math.round(now.call(this)); };
 	const fill = (a) => {
 		const b = new Uint8Array(a.buffer, a.byteOffset, a.byteLength);
 		for (let i = 0; i < b.length; i++) b[i] = next() >>> 24;
