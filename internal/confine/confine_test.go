@@ -34,6 +34,10 @@ func child(what string) {
 		fmt.Println("done")
 		return
 	}
+	if what == "offline" || what == "below offline" {
+		offline(what)
+		return
+	}
 	missing := confine.Process(64<<20, 3*time.Second)
 	confine.Allow(time.Second)
 	fmt.Println("missing", missing)
@@ -88,6 +92,14 @@ func TestProcess(t *testing.T) {
 // What takes the place of a child, pdftotext, reads files, but it reaches no other process either.
 func TestBeforeExec(t *testing.T) {
 	if out, code := confined(t)("reading"); out != "done\n" || code != 0 {
+		t.Errorf("exit code %d, %q", code, out)
+	}
+}
+
+// A browser, and what it starts, reaches no network and no service of this machine. It has files,
+// processes, and sockets between them.
+func TestOffline(t *testing.T) {
+	if out, code := confined(t)("offline"); out != "offline\nbelow offline\n" || code != 0 {
 		t.Errorf("exit code %d, %q", code, out)
 	}
 }
