@@ -276,7 +276,7 @@ func exported(t *testing.T) map[string]exporter {
 	sinks.Events("search").Sent(0, 0)
 	sinks.Events("search").Failed(nil)
 	sinks.Events("search").Behind(0)
-	if _, err := remote.Count(nil, reg); err != nil {
+	if _, err := remote.Count(nil, func() int { return 0 }, reg); err != nil {
 		t.Fatal(err)
 	}
 	if err := service.CountShards(reg, spec); err != nil {

@@ -80,7 +80,6 @@ var lower = map[string][]string{
 	"indexer/intake":     {"internal/backoff", "internal/disk"},
 	"indexer/assignment": {"internal/backoff", "internal/boltfile", "internal/crawl", "internal/pages", "internal/search", "pkg/canon",
 		"pkg/queue"},
-	"render":          {},
 	"render/remote":   {"internal/backoff", "internal/crawl", "internal/render"},
 	"identity":        {"pkg/botauth"},
 	"updates":         {"internal/ask", "internal/crawl", "internal/disk", "internal/fair", "internal/indexnow", "internal/questions", "internal/websub", "pkg/canon", "pkg/queue", "pkg/rup", "pkg/sitemap"},

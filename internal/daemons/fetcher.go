@@ -52,7 +52,7 @@ func serveFetcher(ctx context.Context, cfg *config.Fetcher, stderr io.Writer) er
 		o.Crawls = append(o.Crawls, s.Name)
 		weight[s.Name] = s.Weight
 	}
-	own, end, err := ownRenderer(cfg.Rendering)
+	own, end, err := ownRenderer(cfg.Rendering, o.Log)
 	if err != nil {
 		return err
 	}

@@ -2,9 +2,9 @@ package daemons
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 	"sync"
 
@@ -12,6 +12,7 @@ import (
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/render"
+	"github.com/curtsy/curtsy/internal/render/browser"
 	"github.com/curtsy/curtsy/internal/render/remote"
 	"github.com/curtsy/curtsy/internal/service"
 	"github.com/curtsy/curtsy/pkg/queue"
@@ -41,16 +42,18 @@ network: what a page requests is requested by the fetcher, as politely as the pa
 
 func serveRenderer(ctx context.Context, cfg *config.Renderer, stderr io.Writer) error {
 	o := cfg.Options("renderer", "", stderr)
-	browser, end, err := newBrowser(cfg.Rendering, cfg.Pages, int64(cfg.Memory))
+	own, err := browser.New(browser.Options{Path: cfg.Browser, Processes: cfg.Slots, Pages: cfg.Pages, Memory: int64(cfg.Memory), Log: o.Log})
 	if err != nil {
 		return err
 	}
-	defer end()
+	defer own.Close()
+	o.Log.Info("browsers are kept from the network", "isolation", own.Isolation())
+	var renderer render.Renderer = own
 	if service.CheckPassword(crawl.Spec{Contact: "anybody"}, o.Queue) != nil {
-		browser = forDemos{browser}
+		renderer = forDemos{own}
 	}
 	return service.Stand(ctx, o, func(reg *prometheus.Registry) (service.Standing, error) {
-		counted, err := remote.Count(browser, reg)
+		counted, err := remote.Count(renderer, own.Started, reg)
 		return standingRenderer{counted, remote.Options{Slots: cfg.Slots, Log: o.Log}}, err
 	})
 }
@@ -69,24 +72,22 @@ func (r forDemos) Render(ctx context.Context, p *render.Page, fetch render.Fetch
 
 // ownRenderer returns a function that returns the renderer of a process with a browser of its own,
 // with its counters in reg, or nil if no browser is configured. end ends the browser.
-func ownRenderer(c config.Rendering) (own func(reg *prometheus.Registry) (render.Renderer, error), end func(), err error) {
+func ownRenderer(c config.Rendering, log *slog.Logger) (own func(reg *prometheus.Registry) (render.Renderer, error), end func(), err error) {
 	if c.Browser == "" {
 		return func(*prometheus.Registry) (render.Renderer, error) { return nil, nil }, func() {}, nil
 	}
-	browser, end, err := newBrowser(c, 0, 0)
+	r, err := browser.New(browser.Options{Path: c.Browser, Processes: c.Slots, Log: log})
+	if err != nil {
+		return nil, nil, err
+	}
 	var once sync.Once
 	var counted *remote.Counted
 	var failed error
 	return func(reg *prometheus.Registry) (render.Renderer, error) {
 		// The crawls of a process share it.
-		once.Do(func() { counted, failed = remote.Count(browser, reg) })
+		once.Do(func() { counted, failed = remote.Count(r, r.Started, reg) })
 		return counted, failed
-	}, end, err
-}
-
-// newBrowser starts the browsers of a process. end ends them.
-var newBrowser = func(config.Rendering, int, int64) (r render.Renderer, end func(), err error) {
-	return nil, nil, errors.New("this build has no browser")
+	}, r.Close, nil
 }
 
 // standingRenderer renders pages for the fetchers of a NATS server.

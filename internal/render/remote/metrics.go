@@ -23,8 +23,8 @@ type Counted struct {
 	why error      // of the last page: render.ErrUnavailable, or nil
 }
 
-// Count counts the pages of a renderer.
-func Count(r render.Renderer, reg prometheus.Registerer) (*Counted, error) {
+// Count counts the pages of a renderer. started returns how many browsers it has started.
+func Count(r render.Renderer, started func() int, reg prometheus.Registerer) (*Counted, error) {
 	c := &Counted{
 		renderer: r,
 		pages:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "curtsy_render_pages_total", Help: "Pages by how rendering them ended."}, []string{"result"}),
@@ -38,7 +38,8 @@ func Count(r render.Renderer, reg prometheus.Registerer) (*Counted, error) {
 	for _, result := range []string{"rendered", "failed", "unavailable", "given_up"} {
 		c.pages.WithLabelValues(result)
 	}
-	for _, m := range []prometheus.Collector{c.pages, c.requests, c.running, c.took} {
+	browsers := prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "curtsy_render_browsers_started_total", Help: "Browsers that were started."}, func() float64 { return float64(started()) })
+	for _, m := range []prometheus.Collector{c.pages, c.requests, c.running, c.took, browsers} {
 		if err := reg.Register(m); err != nil {
 			return nil, err
 		}

@@ -19,11 +19,12 @@ func TestCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		errs := []error{nil, &render.Failed{Why: "endless"}, render.ErrUnavailable, context.Canceled, nil}
 		var next error
+		all := prometheus.NewRegistry()
 		c, err := Count(fake(func(_ context.Context, _ *render.Page, fetch render.Fetch) (*render.Result, error) {
 			time.Sleep(time.Second)
 			fetch(render.Request{})
 			return nil, next
-		}), prometheus.NewRegistry())
+		}), func() int { return 3 }, all)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,6 +44,9 @@ func TestCount(t *testing.T) {
 		}
 		if n := testutil.ToFloat64(c.requests); n != 5 {
 			t.Errorf("%v requests", n)
+		}
+		if n, err := testutil.GatherAndCount(all, "curtsy_render_browsers_started_total"); err != nil || n != 1 {
+			t.Errorf("browsers are not counted: %v", err)
 		}
 		reg := prometheus.NewRegistry()
 		reg.MustRegister(c.took)
