@@ -19,9 +19,6 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/disk"
 	"github.com/curtsy/curtsy/internal/engine"
-	"github.com/curtsy/curtsy/internal/render"
-	"github.com/curtsy/curtsy/internal/render/browser"
-	"github.com/curtsy/curtsy/internal/render/remote"
 	"github.com/curtsy/curtsy/internal/service"
 	"github.com/curtsy/curtsy/internal/tracing"
 	"github.com/curtsy/curtsy/internal/web/dashboard"
@@ -80,7 +77,7 @@ second ^C stops it at once.`,
 func isNew(cfg *config.Crawl) bool { return cfg.URL == "" && engine.IsNew(cfg.Dir) }
 
 // engineFor opens an engine that creates the crawl of the settings and seeds, or resumes it.
-func (a *commands) engineFor(ctx context.Context, cfg *config.Crawl, given func(string) bool, seeds []canon.URL, reg *prometheus.Registry, tracer *tracing.Tracer, renderer render.Renderer, log *slog.Logger) (*engine.Engine, error) {
+func (a *commands) engineFor(ctx context.Context, cfg *config.Crawl, given func(string) bool, seeds []canon.URL, browsers *app.Browsers, reg *prometheus.Registry, tracer *tracing.Tracer, log *slog.Logger) (*engine.Engine, error) {
 	o := a.EngineOptions(cfg, log)
 	o.Seeds, o.Registry, o.Tracer, o.Mail = seeds, reg, tracer, cfg.MailOptions(reg, log)
 	if cfg.MaxTime > 0 {
@@ -90,7 +87,7 @@ func (a *commands) engineFor(ctx context.Context, cfg *config.Crawl, given func(
 	if o.Fetcher, err = a.FetcherOptions(&cfg.Fetch, &cfg.Sign, &cfg.SiteAccess); err != nil {
 		return nil, err
 	}
-	o.Fetcher.Renderer, o.Fetcher.Renders = renderer, cfg.Rendering.Slots
+	o.Fetcher.Renderer, o.Fetcher.Renders = browsers, browsers.Slots
 	if o.Fetcher.Robot, err = app.Robot(cfg.Robots); err != nil {
 		return nil, err
 	}
@@ -122,6 +119,11 @@ func (a *commands) engineFor(ctx context.Context, cfg *config.Crawl, given func(
 	if errors.As(err, &file) && (file.Op == "mkdir" || errors.Is(err, fs.ErrPermission)) {
 		return nil, fmt.Errorf("%w; use another directory, for example --dir ./curtsy-data", err)
 	}
+	if err == nil && e.Renders() {
+		if err := browsers.Ready(); err != nil {
+			return nil, errors.Join(err, e.Close())
+		}
+	}
 	return e, err
 }
 
@@ -134,13 +136,12 @@ func (a *commands) crawl(ctx context.Context, cfg *config.Crawl, given func(stri
 		return end, err
 	}
 	defer tracer.Close()
-	own := browser.Later(browser.Options{Path: cfg.Rendering.Browser, Processes: cfg.Rendering.Slots, Log: log})
-	defer own.Close()
-	renderer, err := remote.Count(own, own.Started, reg)
+	browsers, err := a.NewBrowsers(cfg.Rendering, reg, log)
 	if err != nil {
 		return end, err
 	}
-	e, err := a.engineFor(ctx, cfg, given, seeds, reg, tracer, renderer, log)
+	defer browsers.Close()
+	e, err := a.engineFor(ctx, cfg, given, seeds, browsers, reg, tracer, log)
 	if err != nil {
 		return end, err
 	}

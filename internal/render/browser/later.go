@@ -29,6 +29,12 @@ func (l *Late) Render(ctx context.Context, p *render.Page, fetch render.Fetch) (
 	return r.Render(ctx, p, fetch)
 }
 
+// Ready reports why no page can be rendered.
+func (l *Late) Ready() error {
+	_, err := l.get()
+	return err
+}
+
 func (l *Late) get() (*Renderer, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
