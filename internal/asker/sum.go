@@ -56,6 +56,7 @@ func addStatus(a, b crawl.Status) crawl.Status {
 			a.Round.Over = a.Round.Over && b.Round.Over
 		}
 	}
+	a.Rendering.Add(b.Rendering)
 	if b.MobileRobots != nil {
 		if a.MobileRobots == nil {
 			a.MobileRobots = &crawl.MobileRobots{}

@@ -33,6 +33,10 @@ type Explanation struct {
 	Life           []LogLine `json:"life,omitempty"`
 	NoIndex        bool      `json:"noindex"`
 	SnippetAllowed *bool     `json:"snippet_allowed"`
+	// Rendering is needed, done or failed; empty: the page has text without its scripts, or none is
+	// stored. RenderNote is what the rendering left out, or why it failed.
+	Rendering  string `json:"rendering,omitempty"`
+	RenderNote string `json:"render_note,omitempty"`
 	// Quoting has the limits to quotations from a stored page; empty: there are none.
 	Quoting []QuoteLimit `json:"quoting,omitempty"`
 	// Usage is what a stored page may be used for, as its site stated at the last fetch.

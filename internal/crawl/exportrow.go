@@ -30,8 +30,12 @@ type PageInfo struct {
 	// AliasOf is set if URL is such an alias. It is the address of the page that is stored.
 	AliasOf string `json:"alias_of,omitempty"`
 	// Vary is the Vary header of the response, if the request accepted Markdown as well.
-	Vary  string `json:"vary,omitempty"`
-	Usage Usage  `json:"usage"`
+	Vary string `json:"vary,omitempty"`
+	// Rendering is needed if the page has almost no text without its scripts, done if what is
+	// stored is what they made of it, and failed if running them failed. Otherwise it is empty.
+	Rendering string `json:"rendering,omitempty"`
+
+	Usage Usage `json:"usage"`
 	// Description is the one that the site rules of the crawl found.
 	Description string `json:"description,omitempty"`
 	// Fields are those that the site rules of the crawl found.

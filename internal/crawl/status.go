@@ -52,6 +52,9 @@ type Status struct {
 	// `curtsy status` fills it in.
 	UsageHosts int64 `json:"usage_hosts,omitempty"`
 
+	// Rendering counts the stored pages that need scripts.
+	Rendering RenderingCounts `json:"rendering,omitzero"`
+
 	// MobileRobots are the mobile robots that were sent; nil: none was.
 	MobileRobots *MobileRobots `json:"mobile_robots,omitempty"`
 
@@ -59,6 +62,31 @@ type Status struct {
 	Shards []ShardStatus `json:"shards,omitempty"` // for the done check of design §9.1
 	// Indexers are the states of all indexers.
 	Indexers []IndexerStatus `json:"indexers,omitempty"`
+}
+
+// RenderingCounts counts stored pages by their Rendering.
+type RenderingCounts struct {
+	Needed int64 `json:"needed,omitempty"`
+	Done   int64 `json:"done,omitempty"`
+	Failed int64 `json:"failed,omitempty"`
+}
+
+// Count adds n pages with this value of Rendering, or takes some out if n is negative. No count
+// gets below zero: a file that an older version has written lacks some.
+func (c *RenderingCounts) Count(r Rendering, n int64) {
+	switch r {
+	case RenderingNeeded:
+		c.Needed = max(c.Needed+n, 0)
+	case RenderingDone:
+		c.Done = max(c.Done+n, 0)
+	case RenderingFailed:
+		c.Failed = max(c.Failed+n, 0)
+	}
+}
+
+// Add adds the counts of another shard.
+func (c *RenderingCounts) Add(o RenderingCounts) {
+	c.Needed, c.Done, c.Failed = c.Needed+o.Needed, c.Done+o.Done, c.Failed+o.Failed
 }
 
 // PostponedHost is a host whose queued URLs will not be fetched soon, with the reason.

@@ -24,7 +24,7 @@ var day = time.Date(2026, 11, 24, 3, 4, 5, 678e6, time.UTC)
 func pageRow() *crawl.PageRow {
 	on := "https://example.org/"
 	return &crawl.PageRow{PageRecord: crawl.PageRecord{
-		PageInfo: crawl.PageInfo{URL: "https://www.data.github.io:8443/A/b?x=1&a=2", Status: 200, FetchedAt: day, ContentType: "text/html", Title: "T\xff=\"1\"\n2",
+		PageInfo: crawl.PageInfo{URL: "https://www.data.github.io:8443/A/b?x=1&a=2", Status: 200, FetchedAt: day, ContentType: "text/html", Title: "T\xff=\"1\"\n2", Rendering: "done",
 			Size: 12345, SHA256: "ab", SnippetAllowed: true, MaxSnippet: 40, Depth: 3, FoundOn: &on, Truncated: true, Canonical: "https://c.example/",
 			Aliases: []string{"https://m.example/1", "https://m.example/2"}, Usage: crawl.Usage{Search: "allow", AIInput: "unknown", AITrain: "disallow", TDM: "disallow"}},
 		Lang: "de", Charset: "utf-8", Text: "first line\nsecond", Cut: true, Withheld: "something",
@@ -66,6 +66,7 @@ var pageCells = []struct{ column, first, second string }{
 	{"aliases", "https://m.example/1 https://m.example/2", ""},
 	{"snippet_allowed", "true", ""},
 	{"max_snippet", "40", ""},
+	{"rendering", "done", ""},
 	{"usage_search", "allow", ""},
 	{"usage_ai_input", "unknown", ""},
 	{"usage_ai_train", "disallow", ""},

@@ -49,6 +49,7 @@ type Page struct {
 	Aliases    []string `parquet:"aliases,list"`
 	Snippet    *bool    `parquet:"snippet_allowed,optional"`
 	MaxSnippet *int32   `parquet:"max_snippet,optional"`
+	Rendering  *string  `parquet:"rendering,optional,dict"` // needed, done or failed
 
 	UsageSearch  *string `parquet:"usage_search,optional,dict"`
 	UsageAIInput *string `parquet:"usage_ai_input,optional,dict"`
@@ -105,6 +106,7 @@ func PageOf(p *crawl.PageRow) Page {
 	if p.MaxSnippet > 0 {
 		row.MaxSnippet = new(int32(p.MaxSnippet))
 	}
+	row.Rendering = text(p.Rendering)
 	row.UsageSearch, row.UsageAIInput, row.UsageAITrain, row.UsageTDM = text(p.Usage.Search), text(p.Usage.AIInput), text(p.Usage.AITrain), text(p.Usage.TDM)
 	row.Withheld, row.Cut = text(p.Withheld), new(p.Cut)
 	row.Text, row.Markdown, row.HTML = text(p.Text), text(p.Markdown), text(p.HTML)

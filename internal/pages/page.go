@@ -112,6 +112,7 @@ func (p *Page) Info() crawl.PageInfo {
 		URL: string(p.URL), Status: p.Status, FetchedAt: p.FetchedAt, ContentType: p.ContentType, Title: p.Title,
 		Size: p.Size, SHA256: hex.EncodeToString(p.SHA256[:]), SnippetAllowed: p.SnippetAllowed(), MaxSnippet: p.MaxSnippet, Depth: p.Depth,
 		Truncated: p.Truncated, Canonical: string(p.Canonical), AliasOf: string(p.AliasOf), Usage: crawl.UsageOf(p.Usage), Vary: p.Vary,
+		Rendering: p.Rendering.String(),
 	}
 	info.Description, info.Fields = p.RuledExcerpt()
 	for _, u := range p.Aliases {
@@ -164,5 +165,5 @@ func (p *Page) sameContent(q *Page) bool {
 // shownAs reports whether a page of the same content is also shown with the same facts as q, apart
 // from its dates.
 func (p *Page) shownAs(q *Page) bool {
-	return p.Status == q.Status && p.Depth == q.Depth && p.FoundOn == q.FoundOn && p.Vary == q.Vary
+	return p.Status == q.Status && p.Depth == q.Depth && p.FoundOn == q.FoundOn && p.Vary == q.Vary && p.Rendering == q.Rendering
 }

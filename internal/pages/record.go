@@ -26,6 +26,9 @@ const (
 	flagMeta      // crawl.KindMeta
 	flagClaims
 
+	renderingShift = 3 // two bits are crawl.Page.Rendering
+	renderingBits  = 3
+
 	flagAlias     = 1
 	flagMainKnown = 2
 )
@@ -46,7 +49,7 @@ func appendRecord(dst []byte, p *Page) []byte {
 		return binary.AppendVarint(appendAlias(appendString(dst, string(p.Deleted)), p), millis(p.Changed))
 	}
 	dst = append(dst, byte(p.Directives), byte(p.Encoding),
-		bit(p.Truncated)*flagTruncated|bit(p.Kind == crawl.KindMeta)*flagMeta|bit(p.claimed)*flagClaims)
+		bit(p.Truncated)*flagTruncated|bit(p.Kind == crawl.KindMeta)*flagMeta|bit(p.claimed)*flagClaims|byte(p.Rendering)&renderingBits<<renderingShift)
 	for _, v := range [...]int64{int64(p.Status), millis(p.UnavailableAfter), p.Size, int64(p.Depth), int64(p.Packed)} {
 		dst = binary.AppendVarint(dst, v)
 	}
@@ -124,6 +127,7 @@ func parseRecord(u canon.URL, b []byte) (Page, error) {
 		p.Directives, p.Encoding = crawl.DirectiveBits(r.byte()), crawl.Encoding(r.byte())
 		flags := r.byte()
 		p.Truncated, p.claimed = flags&flagTruncated != 0, flags&flagClaims != 0
+		p.Rendering = crawl.Rendering(flags >> renderingShift & renderingBits)
 		if flags&flagMeta != 0 {
 			p.Kind = crawl.KindMeta
 		}

@@ -47,6 +47,7 @@ var notContent = map[string]string{
 	"ETag":                 "of the last fetch",
 	"LastModified":         "of the last fetch",
 	"Vary":                 "of the last fetch",
+	"Rendering":            "how the content came about",
 	"Packed":               "how the body is stored",
 	"Depth":                "how the page was found",
 	"FoundOn":              "how the page was found",
@@ -118,7 +119,7 @@ func setValue(t *testing.T, name string, v reflect.Value) {
 			value = "x"
 		case bool:
 			value = true
-		case int, int64, uint64, crawl.DirectiveBits, usage.Purposes:
+		case int, int64, uint64, crawl.DirectiveBits, crawl.Rendering, usage.Purposes:
 			value = 1
 		case [32]byte:
 			value = [32]byte{1}

@@ -78,6 +78,7 @@ func (s *Account) Explain(raw string, u canon.URL, now time.Time) (crawl.Explana
 	if r.Class == crawl.Stored {
 		ok := !r.NoSnippet
 		x.SnippetAllowed = &ok
+		x.Rendering, x.RenderNote = r.Rendering.String(), r.RenderNote
 	}
 	if x.Robot, err = s.dispatches.Explain(h, &r); err != nil {
 		return x, err

@@ -53,6 +53,7 @@ func (s *Account) Status(now time.Time) crawl.Status {
 		Sites: s.ledger.Judge.SitesHash, SitesQueued: s.ledger.Meta.Judging.Sites.Queued, SitesRefused: s.ledger.Meta.Judging.Sites.Refused, Judging: s.ledger.Meta.Judging.Running,
 	}}
 	st.Shards[0].Aux += s.dispatches.Pending(s.patientUntil(now), now)
+	st.Rendering = c.Rendering
 	st.MobileRobots = s.dispatches.Sum()
 	st.Round = s.round(st, now)
 	return st

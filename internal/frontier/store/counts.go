@@ -15,6 +15,17 @@ type Counts struct {
 	Bytes      int64            `json:"bytes"`
 	Requests   int64            `json:"requests,omitempty"` // sent, of all kinds
 	ByReason   map[string]int64 `json:"by_reason"`
+	// Rendering counts the stored pages that need scripts.
+	Rendering crawl.RenderingCounts `json:"rendering,omitzero"`
+}
+
+// MoveRendering counts a stored page under another value of its Rendering. RenderingNone is counted
+// nowhere, and stands for URLs without a stored page as well.
+func (c *Counts) MoveRendering(from, to crawl.Rendering) {
+	if from != to {
+		c.Rendering.Count(from, -1)
+		c.Rendering.Count(to, +1)
+	}
 }
 
 // AddQueued adds n URLs to those that are queued, or takes some out of them if n is negative. waits

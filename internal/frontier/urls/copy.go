@@ -19,6 +19,8 @@ type StoredCopy struct {
 	ETag         string
 	Modified     int64  // Last-Modified in Unix s, if it has the format that HTTP requires
 	ModifiedText string // Last-Modified if it has another format
+	Rendering    crawl.Rendering
+	RenderNote   string // what rendering it left out, or why it failed
 }
 
 // Again says when a URL is fetched again, and what earlier repetitions have found. See again.go and
@@ -47,6 +49,9 @@ const (
 	moreGone
 	moreRank
 )
+
+// After the fields of these bits follow Rendering and RenderNote if there is one of them. The byte of
+// the bits is 0 if the record has no other.
 
 // historyNoise is a flag in the byte of Usual: Likeness and Noise follow.
 const historyNoise = 0x80
@@ -81,7 +86,8 @@ func (r *Record) appendMore(b []byte) []byte {
 	if r.Rank > 0 {
 		more |= moreRank
 	}
-	if more == 0 {
+	rendered := r.Rendering != 0 || r.RenderNote != ""
+	if more == 0 && !rendered {
 		return b
 	}
 	b = append(b, more)
@@ -117,6 +123,9 @@ func (r *Record) appendMore(b []byte) []byte {
 	}
 	if more&moreRank != 0 {
 		b = binary.BigEndian.AppendUint16(b, r.Rank)
+	}
+	if rendered {
+		b = store.AppendText(append(b, byte(r.Rendering)), r.RenderNote)
 	}
 	return b
 }
@@ -157,13 +166,19 @@ func (r *Record) decodeMore(s *store.Scanner) {
 	if more&moreRank != 0 {
 		r.Rank = uint16(s.Byte())<<8 | uint16(s.Byte())
 	}
+	if len(s.B) > 0 {
+		r.Rendering, r.RenderNote = crawl.Rendering(s.Byte()), string(s.Text())
+	}
 }
 
 // Update sets c to what a response says of the copy that is stored from now on. A 304 response
 // changes only the fields that it contains.
 func (c *StoredCopy) Update(res *crawl.Result) {
 	if !res.NotModified {
-		*c = StoredCopy{Digest: res.Digest, Likeness: res.Likeness}
+		*c = StoredCopy{Digest: res.Digest, Likeness: res.Likeness, Rendering: res.Rendering}
+		if res.Rendering == crawl.RenderingDone || res.Rendering == crawl.RenderingFailed {
+			c.RenderNote = strings.Clone(crawl.ShortDetail(res.Rule))
+		}
 	}
 	if res.ETag != "" {
 		c.ETag = strings.Clone(res.ETag)

@@ -176,6 +176,7 @@ func DecodeRecord(key, v []byte) (r Record, err error) {
 	if s.Bad {
 		return r, store.ErrRecord
 	}
+	r.counted = r.toCount()
 	return r, nil
 }
 

@@ -48,6 +48,7 @@ func (r *Record) decodeOlder(v []byte) error {
 	if s.Bad {
 		return store.ErrRecord
 	}
+	r.counted = r.toCount()
 	return nil
 }
 

@@ -54,6 +54,18 @@ type Record struct {
 
 	StoredCopy // the copy that was fetched last
 	Again      // when it is fetched again
+
+	// counted is the value of Rendering under which the counts of the shard have the URL.
+	counted crawl.Rendering
+}
+
+// toCount is the value of Rendering under which the counts should have the URL: that of its stored
+// page.
+func (r *Record) toCount() crawl.Rendering {
+	if r.Class == crawl.Stored {
+		return r.Rendering
+	}
+	return crawl.RenderingNone
 }
 
 // Waiting reports whether the URL is Queued, but waits until Due for another attempt. It is then in

@@ -22,6 +22,9 @@ func TestRecordRoundTrip(t *testing.T) {
 		{URL: "http://a.example/n", Class: crawl.Stored, StoredCopy: StoredCopy{Likeness: 1 << 62}, Again: Again{Asked: 7, Usual: PaceMost, Noise: Noisy}},
 		{URL: "http://a.example/r", Class: crawl.Queued, Rank: 44_758},
 		{URL: "http://a.example/of \x00 file format 1", Class: crawl.Failed, Origin: 3, Depth: 7, Status: 503, Detail: "gone", FoundOn: "http://a.example/"},
+		{URL: "http://a.example/s", Class: crawl.Stored, StoredCopy: StoredCopy{Rendering: crawl.RenderingNeeded}, counted: crawl.RenderingNeeded},
+		{URL: "http://a.example/s", Class: crawl.Queued, Rank: 7, StoredCopy: StoredCopy{Digest: 1, Rendering: crawl.RenderingFailed, RenderNote: "rendering failed: it hung"}},
+		{URL: "http://a.example/s \x00 old", Class: crawl.Stored, StoredCopy: StoredCopy{Rendering: crawl.RenderingDone, RenderNote: "n"}, counted: crawl.RenderingDone},
 		{URL: "http://a.example/t", Class: crawl.Stored, StoredCopy: StoredCopy{ModifiedText: "yesterday"}},
 	} {
 		got, err := DecodeRecord(store.URLKey(nil, 1, r.Order), r.Append(nil))

@@ -132,8 +132,11 @@ func (r *Record) DueNow() Verdict {
 	return Verdict{Class: crawl.Queued, Reason: r.Reason, Detail: r.Detail}
 }
 
-// PutURL writes the record of a URL.
+// PutURL writes the record of a URL, and counts its page by Rendering. That changes with the class
+// of the record and with the copy, so it is counted here and not in SetState.
 func (s *URLs) PutURL(key []byte, r *Record) error {
+	s.ledger.Meta.Counts.MoveRendering(r.counted, r.toCount())
+	r.counted = r.toCount()
 	s.buffer = r.Append(s.buffer[:0])
 	return s.ledger.PutRecord(key, s.buffer)
 }

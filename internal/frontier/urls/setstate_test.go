@@ -40,11 +40,24 @@ func TestIndexesAgree(t *testing.T) {
 			u = overTLS(u)
 		}
 		all = append(all, u)
-		s.insert(u, verdict(), func(r *Record) { r.Depth, r.Rank = i%4, uint16(i%2) })
+		s.insert(u, verdict(), func(r *Record) {
+			r.Depth, r.Rank, r.Rendering = i%4, uint16(i%2), crawl.Rendering(rng.IntN(4))
+		})
 	}
 	s.check()
 	for n := range 300 {
-		s.change(all[rng.IntN(len(all))], func(h *hosts.Host, r *Record) error { return s.urls.SetState(h, r, verdict()) })
+		s.change(all[rng.IntN(len(all))], func(h *hosts.Host, r *Record) error {
+			switch rng.IntN(3) { // a fetch changes the copy before the class, and what a 304 leaves stays
+			case 0:
+				r.StoredCopy.Update(&crawl.Result{Class: crawl.Stored, Digest: 1, Rendering: crawl.Rendering(rng.IntN(4))})
+			case 1:
+				r.StoredCopy.Update(&crawl.Result{Class: crawl.Stored, NotModified: true})
+			}
+			if rng.IntN(4) == 0 {
+				return nil // the class stays
+			}
+			return s.urls.SetState(h, r, verdict())
+		})
 		if n%30 == 0 {
 			s.check()
 		}

@@ -180,13 +180,16 @@ func (s *testShard) check() {
 			want.Failed++
 			n[2]++
 		}
+		if r.Class == crawl.Stored {
+			want.Rendering.Count(r.Rendering, 1)
+		}
 		if r.Class != crawl.Queued && r.Reason != "" {
 			want.ByReason[string(r.Reason)]++
 		}
 		return false, nil
 	}))
 	got := s.Meta.Counts
-	if got.Queued != want.Queued || got.Later != want.Later || got.Stored != want.Stored || got.Redirected != want.Redirected || got.Refused != want.Refused || got.Failed != want.Failed {
+	if got.Queued != want.Queued || got.Later != want.Later || got.Stored != want.Stored || got.Redirected != want.Redirected || got.Refused != want.Refused || got.Failed != want.Failed || got.Rendering != want.Rendering {
 		s.t.Errorf("counts %+v, the records have %+v", got, want)
 	}
 	for reason, n := range want.ByReason {
