@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,6 +71,7 @@ func summarize(w io.Writer, end ending) {
 	for _, err := range end.feeds {
 		fmt.Fprintf(w, "not all pages were sent to %s\nWhat was sent is remembered. To go on: curtsy feed --to URL, or the same command again\n", term.Clean(err.Error()))
 	}
+	look.PrintRendering(w, st)
 	look.PrintPostponed(w, st)
 	look.PrintPaused(w, st)
 	printMissed(w, end)
@@ -152,6 +154,9 @@ func hints(dir string, end ending) []string {
 	}
 	if end.why == nil && end.nothingNew() {
 		hint("to add to it", "curtsy crawl https://another.example/")
+	}
+	if st.Rendering.Needed > 0 && cmp.Or(end.spec.Render, crawl.RenderNever) == crawl.RenderNever {
+		hint("to render", "curtsy crawl --render %s", crawl.RenderAuto)
 	}
 	if st.Stored > 0 && end.spec.Search {
 		hint("to search it", `curtsy search "words"`)

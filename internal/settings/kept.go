@@ -31,7 +31,8 @@ var keptSettings = []Setting{
 		Usage:   "run the scripts of pages in HTML before they are stored: ‹WORD› is {}",
 		Example: crawl.RenderAuto, Choices: renders,
 		Doc: "Run the scripts of pages in HTML before they are stored: never, auto (of pages that have scripts and almost no text without them), always. " +
-			"A change applies to pages that are fetched from then on.",
+			"After a change, pages that need it and were stored without are fetched again; other pages follow it when they are fetched next.",
+		Decides: Refusals,
 		value: field[string]{at: func(s *crawl.Spec) *string { return &s.Render }, standard: crawl.RenderNever, check: checkRender,
 			set: func(s *crawl.Spec, word string) { s.Render = renderWord(word) }},
 	},

@@ -1,6 +1,7 @@
 package look
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -108,6 +109,9 @@ func printExplanation(w io.Writer, x crawl.Explanation) {
 	if len(x.Quoting) == 0 && x.SnippetAllowed != nil && !*x.SnippetAllowed {
 		line("snippets", "not allowed by the page")
 	}
+	if text := renderingText(x); text != "" {
+		line("scripts", "%s", text)
+	}
 	if x.Usage != nil {
 		printUse(line, "kept for", *x.Usage)
 	}
@@ -167,4 +171,20 @@ func Why(x crawl.Explanation) string {
 		parts = append(parts, x.Detail)
 	}
 	return strings.Join(parts, ": ")
+}
+
+// renderingText describes what scripts are to a stored page; "": nothing is known of any.
+func renderingText(x crawl.Explanation) string {
+	switch x.Rendering {
+	case crawl.RenderingNeeded.String():
+		return "it has no text without JavaScript; run the crawl with --render auto"
+	case crawl.RenderingDone.String():
+		if x.RenderNote != "" {
+			return "rendered; " + x.RenderNote
+		}
+		return "rendered"
+	case crawl.RenderingFailed.String():
+		return cmp.Or(x.RenderNote, "rendering failed")
+	}
+	return ""
 }

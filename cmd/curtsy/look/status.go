@@ -122,6 +122,7 @@ func printStatus(w io.Writer, st crawl.Status, lately string) {
 	PrintReasons(w, st)
 	PrintPostponed(w, st)
 	PrintPaused(w, st)
+	PrintRendering(w, st)
 	if st.MobileRobots != nil {
 		fmt.Fprintln(w, robotsText(*st.MobileRobots))
 	}
@@ -205,5 +206,19 @@ func PrintPostponed(w io.Writer, st crawl.Status) {
 			until = ", until " + h.Until.Local().Format(time.DateTime)
 		}
 		fmt.Fprintf(w, "  %s: %s queued, %s%s\n", h.Host, humanize.Comma(h.Queued), term.Clean(h.Reason), until)
+	}
+}
+
+// PrintRendering prints how many stored pages need scripts, if any do.
+func PrintRendering(w io.Writer, st crawl.Status) {
+	r := st.Rendering
+	if r.Needed > 0 {
+		fmt.Fprintf(w, "%s %s no text without JavaScript; --render auto renders such pages\n", term.Count(r.Needed, "page"), map[bool]string{true: "has", false: "have"}[r.Needed == 1])
+	}
+	if r.Done > 0 {
+		fmt.Fprintf(w, "%s rendered\n", term.Count(r.Done, "page"))
+	}
+	if r.Failed > 0 {
+		fmt.Fprintf(w, "%s could not be rendered; curtsy explain URL shows why\n", term.Count(r.Failed, "page"))
 	}
 }

@@ -23,18 +23,20 @@ type Settings struct {
 	// Types is Spec.TypeSet; 0: the default, from a version without other types.
 	Types crawl.Types `json:"types,omitempty"`
 	Sites uint64      `json:"sites,omitempty"` // Spec.SitesURLHash
+	// Render is Spec.Render; empty: never, also from a version that renders nothing.
+	Render string `json:"render,omitempty"`
 }
 
 // Settings are the settings of the spec whose change requires deciding about URLs again.
 func (j *Judge) Settings() *Settings {
 	s := &j.Spec
-	return &Settings{s.AllowPrivate, s.Contact != "", s.Agent, slices.Clone(s.Resolve), s.ScopeHash(), s.PurposeSet(), s.TypeSet(), s.SitesURLHash()}
+	return &Settings{s.AllowPrivate, s.Contact != "", s.Agent, slices.Clone(s.Resolve), s.ScopeHash(), s.PurposeSet(), s.TypeSet(), s.SitesURLHash(), s.Render}
 }
 
 // Same reports whether replacing one by the other has no consequences. Changes of the scope are
 // covered by Fingerprint.
 func (a *Settings) Same(b *Settings) bool {
-	return a.AllowPrivate == b.AllowPrivate && a.Contact == b.Contact && a.Agent == b.Agent && slices.Equal(a.Resolve, b.Resolve) && a.SamePurposes(b) && a.SameTypes(b) && a.Sites == b.Sites
+	return a.AllowPrivate == b.AllowPrivate && a.Contact == b.Contact && a.Agent == b.Agent && slices.Equal(a.Resolve, b.Resolve) && a.SamePurposes(b) && a.SameTypes(b) && a.Sites == b.Sites && a.Render == b.Render
 }
 
 // SamePurposes reports whether both have the same purposes.
@@ -62,4 +64,13 @@ func (a *Settings) Resolves(h canon.Host) (to []string) {
 		}
 	}
 	return to
+}
+
+// Renders reports whether the scripts of a page that needs them are run.
+func (j *Judge) Renders(u canon.URL) bool {
+	mode := j.Spec.Render
+	if site := j.Sites.For(u); site != nil {
+		mode = cmp.Or(site.Render, mode)
+	}
+	return cmp.Or(mode, crawl.RenderNever) != crawl.RenderNever
 }

@@ -41,13 +41,20 @@ func (s *Visits) judgeOne(h *hosts.Host, r *urls.Record) (changed bool, err erro
 		v.Silent = true
 		return true, s.urls.SetState(h, r, v)
 	case s.Undone(h, r):
+		if r.Class == crawl.Stored {
+			r.ValidatorsForgotten()
+		}
 		return true, s.urls.Refetch(h, r)
 	}
 	return false, nil
 }
 
-// Undone reports that r has its class because of a setting that has changed since.
+// Undone reports that r has its class because of a setting that has changed since. A stored page
+// that needs scripts is one if such pages are rendered now.
 func (s *Visits) Undone(h *hosts.Host, r *urls.Record) bool {
+	if r.Class == crawl.Stored {
+		return r.Rendering == crawl.RenderingNeeded && s.ledger.Judge.Renders(r.URL) && s.ledger.Meta.Judging.RendersOthers()
+	}
 	if r.Class != r.Reason.Class() {
 		return false // it is still being tried
 	}

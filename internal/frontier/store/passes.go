@@ -93,6 +93,11 @@ func (m *Judging) Undoes(reason crawl.Reason, host canon.Host) bool {
 		})
 }
 
+// RendersOthers reports that other pages than before may be rendered.
+func (m *Judging) RendersOthers() bool {
+	return m.Differs(func(now, was *judge.Settings) bool { return now.Render != was.Render || now.Sites != was.Sites })
+}
+
 // Begin begins the pass that decides all URLs again, by other settings than was, which may allow
 // less or more. If the pass is running, it begins again, and was is remembered beside what was
 // before: a shard may go to an owner that does not know the new settings yet, and come back.

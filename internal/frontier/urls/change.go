@@ -40,6 +40,9 @@ func (r *Record) AnswerForgotten() { r.Status, r.Line, r.NoSnippet = 0, 0, false
 // requested and kept whatever that copy was.
 func (r *Record) CopyForgotten() { r.StoredCopy, r.Again = StoredCopy{}, Again{} }
 
+// ValidatorsForgotten makes the server send the page that is stored, although it may be the same.
+func (r *Record) ValidatorsForgotten() { r.ETag, r.Modified, r.ModifiedText = "", 0, "" }
+
 // Unranked removes the rank that the URL had in its queue.
 func (r *Record) Unranked() { r.Rank = 0 }
 
