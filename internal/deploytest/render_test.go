@@ -30,7 +30,7 @@ func crawlApps(t *testing.T, apps []oneApp) {
 	browsing(t)
 	w := startAppWeb(t, hostsOf(apps))
 	dir := t.TempDir()
-	args := []string{"crawl", "--dir", dir, "--render", "auto", "--resolve", "*=" + w.addr, "--allow-private", "--delay", appDelay.String(), "--scope", "host", "--sitemaps=false", "--quiet"}
+	args := []string{"crawl", "--dir", dir, "--render", "auto", "--resolve", "*=" + w.addr, "--allow-private", "--delay", appDelay.String(), "--scope", "host", "--sitemaps=false", "--progress", "none", "--listen", "off"}
 	for _, app := range apps {
 		args = append(args, "http://"+app.name+".apps.test/")
 	}

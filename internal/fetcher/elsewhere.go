@@ -16,7 +16,11 @@ import (
 // which the host's frontier grants as it grants all others, while the visit of the page goes on. So
 // a visit to one host waits for one to another, and two such visits could wait for each other. The
 // fetcher sees that before, and puts the page that asked last back. If the visits are those of two
-// fetchers, both give up after elsewhereWait, and their pages are rendered without that request.
+// fetchers, both give up after elsewhereWait and are put back.
+//
+// A page that waited in vain is put back, and with it the pages of its host, until the next attempt.
+// If the frontier says for elsewhereMost that the host must not be visited, the pages are rendered
+// without what they need there. As long as no frontier answers, they wait.
 
 const (
 	// elsewhereWait is how long a page waits for a visit to another host. A crawl that visits the
@@ -24,7 +28,9 @@ const (
 	elsewhereWait = time.Minute
 	// elsewhereAgain is how long a host is not asked for again on behalf of the same host, after
 	// that was in vain.
-	elsewhereAgain = 10 * time.Minute
+	elsewhereAgain = 30 * time.Second
+	// elsewhereMost is how long pages wait for a host that must not be visited.
+	elsewhereMost = 10 * time.Minute
 	// mostInVain is how many pairs of hosts are remembered for that.
 	mostInVain = 4096
 )
@@ -33,16 +39,19 @@ const (
 type elsewhere struct {
 	mu     sync.Mutex // guards the fields below
 	waits  map[canon.Host]canon.Host
-	inVain map[hostPair]time.Time // until when
+	inVain map[hostPair]vain
 }
 
 type hostPair struct{ from, to canon.Host }
 
-// errInVain is why a host is not asked for.
-var errInVain = errors.New("its host could not be visited in time")
+// vain says since when a host was asked for in vain, and until when it is not asked for again.
+type vain struct{ since, until time.Time }
+
+// errInVain is why a page does not get what it needs of a host.
+var errInVain = fmt.Errorf("its host could not be visited for %v", elsewhereMost)
 
 // Elsewhere calls do with a visit to the host of an origin, on behalf of a visit to the host from.
-// The error wraps [visit.ErrCrossed] if that visit is waited for itself.
+// If the error is a [visit.Later], the page is rendered later.
 func (s *task) Elsewhere(ctx context.Context, from canon.Host, origin canon.Origin, do func(v *visit.Visit)) error {
 	e, pair := &s.f.elsewhere, hostPair{from, origin.Host}
 	if err := e.begin(pair, time.Now()); err != nil {
@@ -52,12 +61,12 @@ func (s *task) Elsewhere(ctx context.Context, from canon.Host, origin canon.Orig
 	waiting, cancel := context.WithTimeout(ctx, elsewhereWait)
 	defer cancel()
 	err := s.f.onDemand.visit(ctx, waiting, crawl.VisitRequest{Origin: origin, For: from}, func(v *visit.Visit, _ context.CancelFunc) error {
+		e.succeeded(pair)
 		do(v)
 		return nil
 	})
 	if err != nil && ctx.Err() == nil {
-		e.failed(pair, time.Now())
-		return fmt.Errorf("%w (%v)", errInVain, elsewhereWait)
+		return e.failed(pair, time.Now(), !errors.Is(err, errNoFrontier))
 	}
 	return err
 }
@@ -66,12 +75,16 @@ func (s *task) Elsewhere(ctx context.Context, from canon.Host, origin canon.Orig
 func (e *elsewhere) begin(p hostPair, now time.Time) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if now.Before(e.inVain[p]) {
+	switch v := e.inVain[p]; {
+	case !now.Before(v.until):
+	case v.until.Sub(v.since) >= elsewhereMost:
 		return errInVain
+	default:
+		return later(p.to, v.until.Sub(now))
 	}
 	for at, more := p.to, true; more; at, more = e.next(at) {
 		if at == p.from {
-			return visit.ErrCrossed
+			return &visit.Later{Why: "two pages need something of each other's hosts", Wait: crossedWait}
 		}
 	}
 	if e.waits == nil {
@@ -79,6 +92,13 @@ func (e *elsewhere) begin(p hostPair, now time.Time) error {
 	}
 	e.waits[p.from] = p.to
 	return nil
+}
+
+// crossedWait is how long the host of a page is left alone on which another page waits.
+const crossedWait = 2 * time.Second
+
+func later(host canon.Host, wait time.Duration) error {
+	return &visit.Later{Why: fmt.Sprintf("%s, of which a page needs something, cannot be visited now", host), Wait: wait}
 }
 
 // next returns the host for which the visit to a host waits.
@@ -93,18 +113,35 @@ func (e *elsewhere) end(p hostPair) {
 	delete(e.waits, p.from)
 }
 
-// failed notes that a visit waited in vain.
-func (e *elsewhere) failed(p hostPair, now time.Time) {
+func (e *elsewhere) succeeded(p hostPair) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for at, until := range e.inVain {
-		if len(e.inVain) < mostInVain && now.Before(until) {
-			continue
+	delete(e.inVain, p)
+}
+
+// failed notes that a visit waited in vain, and returns what that means for its page. answered: a
+// frontier has said that the host must not be visited.
+func (e *elsewhere) failed(p hostPair, now time.Time, answered bool) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for at, v := range e.inVain {
+		if at != p && (len(e.inVain) >= mostInVain || now.Sub(v.until) > elsewhereMost) {
+			delete(e.inVain, at) // it is over, or one of too many
 		}
-		delete(e.inVain, at) // it is over, or one of too many
 	}
 	if e.inVain == nil {
-		e.inVain = map[hostPair]time.Time{}
+		e.inVain = map[hostPair]vain{}
 	}
-	e.inVain[p] = now.Add(elsewhereAgain)
+	v := e.inVain[p]
+	if v.since.IsZero() || !answered {
+		v.since = now.Add(-elsewhereWait)
+	}
+	if now.Sub(v.since) >= elsewhereMost {
+		v.until = now.Add(elsewhereMost)
+		e.inVain[p] = v
+		return errInVain
+	}
+	v.until = now.Add(elsewhereAgain)
+	e.inVain[p] = v
+	return later(p.to, elsewhereAgain)
 }

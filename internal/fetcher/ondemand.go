@@ -2,6 +2,7 @@ package fetcher
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -108,17 +109,31 @@ func (d *onDemand) carryOut(ctx context.Context, job *crawl.Visit, sent time.Dur
 	return true, do(v, cancel)
 }
 
-// take asks the owner of a host's shard for a visit until it grants one.
+// errNoFrontier is why there was no visit if no frontier has answered.
+var errNoFrontier = errors.New("no frontier answers")
+
+// take asks the owner of a host's shard for a visit until it grants one. If ctx ends and no owner
+// has answered lately, the error wraps errNoFrontier.
 func (d *onDemand) take(ctx context.Context, want crawl.VisitRequest) (*crawl.Visit, time.Duration, error) {
 	f, origin := d.f, want.Origin
 	vain := backoff.Delay{Least: leastGap, Most: vainGap}
+	answered := false
+	ended := func(err error) error {
+		if answered {
+			return err
+		}
+		return fmt.Errorf("%w: %w", errNoFrontier, err)
+	}
 	for {
 		owner, err := d.owner(ctx, crawl.ShardOf(origin.Host, f.shards))
 		if err != nil {
-			return nil, 0, err
+			return nil, 0, fmt.Errorf("%w: %w", errNoFrontier, err)
 		}
 		sent := f.now() // the lease is counted from here
 		grants, err := d.ask(ctx, owner, want)
+		if ctx.Err() == nil {
+			answered = err == nil
+		}
 		for i := range grants.Visits {
 			job := &grants.Visits[i]
 			if i == 0 && job.Host == origin.Host && len(job.URLs) == 0 && len(job.Aux) == 0 && ctx.Err() == nil {
@@ -134,7 +149,7 @@ func (d *onDemand) take(ctx context.Context, want crawl.VisitRequest) (*crawl.Vi
 			vain.Reset()
 		}
 		if err := backoff.Sleep(ctx, min(max(wait, leastGap), mostGap)); err != nil {
-			return nil, 0, err
+			return nil, 0, ended(err)
 		}
 	}
 }

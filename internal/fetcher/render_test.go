@@ -1,6 +1,7 @@
 package fetcher
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/fetcher/visit"
 	"github.com/curtsy/curtsy/internal/render/rendertest"
 )
 
@@ -409,30 +411,95 @@ func TestRenderedCrosswise(t *testing.T) {
 	})
 }
 
-// A host that cannot be visited in time costs a page what it has there, and the next page no wait.
-func TestRenderedWaitsForAnotherHostOnce(t *testing.T) {
+// A page that needs something of a host that must not be visited now is put back, with the pages of
+// its host. After a time they are rendered without it.
+func TestRenderedWaitsForAnotherHost(t *testing.T) {
 	files := map[string]http.HandlerFunc{
-		"a.test/":       html(shell),
-		"a.test/2":      html(shell),
-		"a.test/app.js": text("text/javascript", "fetch http://busy.test/data\ntext hello"),
+		"a.test/":        html(shell),
+		"a.test/app.js":  text("text/javascript", "fetch http://busy.test/data\ntext hello"),
+		"busy.test/data": text("application/json", "data"),
 	}
-	set := func(_ *crawl.Spec, _ *Options, d *desk) { d.onDemand = func(crawl.VisitRequest) bool { return false } }
+	open := false
+	var mu sync.Mutex
+	set := func(_ *crawl.Spec, _ *Options, d *desk) {
+		d.onDemand = func(crawl.VisitRequest) bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return open
+		}
+	}
 	renderBubble(t, files, set, func(a *app, d *desk) {
-		start := time.Now()
-		v := visitOf(t, "http://a.test/", "http://a.test/2")
-		for i := range v.URLs {
-			v.URLs[i].Attempts = crawl.MaxAttempts - 1
+		once := func() (crawl.Result, crawl.Outcome, time.Duration) {
+			start := time.Now()
+			out := d.outcome(d.grant(visitOf(t, "http://a.test/")))
+			return only(t, out), out, time.Since(start)
 		}
-		out := d.outcome(d.grant(v))
-		if took := time.Since(start); took < elsewhereWait || took > elsewhereWait+20*time.Second {
-			t.Errorf("both pages took %v", took)
+		r, out, took := once()
+		if r.Class != crawl.Returned || out.NotBefore != elsewhereAgain || took < elsewhereWait {
+			t.Errorf("at first: %+v, not before %v, after %v", r, out.NotBefore, took)
 		}
-		for _, r := range out.Results {
-			if r.Rendering != crawl.RenderingDone || !strings.Contains(r.Rule, "could not be visited in time") {
-				t.Errorf("result %+v", r)
-			}
+		if r, out, took = once(); r.Class != crawl.Returned || out.NotBefore <= 0 || out.NotBefore > elsewhereAgain || took > elsewhereWait/2 {
+			t.Errorf("at once: %+v, not before %v, after %v", r, out.NotBefore, took)
+		}
+		began := time.Now()
+		for r.Class == crawl.Returned && time.Since(began) < time.Hour {
+			time.Sleep(out.NotBefore)
+			r, out, _ = once()
+		}
+		if r.Class != crawl.Stored || r.Rendering != crawl.RenderingDone || !strings.Contains(r.Rule, "could not be visited") || time.Since(began) < elsewhereMost-5*time.Minute {
+			t.Errorf("after %v: %+v", time.Since(began), r)
+		}
+		mu.Lock()
+		open = true
+		mu.Unlock()
+		time.Sleep(elsewhereMost)
+		if r, _, _ = once(); r.Rule != "" || r.Rendering != crawl.RenderingDone {
+			t.Errorf("when it can be visited again: %+v", r)
 		}
 	})
+}
+
+// While no frontier answers, a page waits however long that takes. When one says for a time that the
+// host must not be visited, it does not.
+func TestElsewhereInVain(t *testing.T) {
+	e, pair := new(elsewhere), hostPair{"a.test", "api.test"}
+	now := time.Now()
+	var later *visit.Later
+	for range 100 {
+		if err := e.failed(pair, now, false); !errors.As(err, &later) {
+			t.Fatal(err)
+		}
+		if err := e.begin(pair, now.Add(elsewhereAgain-1)); !errors.As(err, &later) || later.Wait != 1 {
+			t.Fatalf("before the next attempt: %v", err)
+		}
+		now = now.Add(elsewhereAgain)
+		if err := e.begin(pair, now); err != nil {
+			t.Fatalf("at the next attempt: %v", err)
+		}
+		now = now.Add(elsewhereWait)
+	}
+	began := now
+	for errors.As(e.failed(pair, now, true), &later) {
+		if now = now.Add(elsewhereAgain + elsewhereWait); now.Sub(began) > elsewhereMost+elsewhereWait {
+			t.Fatal("it waits for ever")
+		}
+	}
+	if now.Sub(began) < elsewhereMost-3*elsewhereWait {
+		t.Errorf("it gives up after %v", now.Sub(began))
+	}
+	if err := e.begin(pair, now.Add(1)); err != errInVain {
+		t.Errorf("the next page: %v", err)
+	}
+	e.succeeded(pair)
+	if err := e.begin(pair, now.Add(1)); err != nil {
+		t.Errorf("after a visit: %v", err)
+	}
+	for i := range 2 * mostInVain {
+		_ = e.failed(hostPair{"a.test", hostN(i)}, now, true)
+	}
+	if n := len(e.inVain); n > mostInVain {
+		t.Errorf("%d pairs are remembered", n)
+	}
 }
 
 // A visit that ends while its page is rendered publishes nothing of it.

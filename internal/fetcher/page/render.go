@@ -116,6 +116,7 @@ func (s *Scripts) keepRendered(u *crawl.VisitURL, a *wire.Answer, kind string, s
 	s.p.gather.done()
 	done, err := s.render(u, &raw)
 	var failed *render.Failed
+	var later *Later
 	switch {
 	case err == nil && s.missed != "" && u.Attempts+1 < crawl.MaxAttempts:
 		r.Class, r.Reason, r.Rule = crawl.Retry, crawl.ReasonRendering, s.missed
@@ -128,10 +129,13 @@ func (s *Scripts) keepRendered(u *crawl.VisitURL, a *wire.Answer, kind string, s
 	case errors.Is(err, errOverloaded):
 		r.Class, r.Reason = crawl.Retry, crawl.ReasonOverload
 	default:
-		if errors.Is(err, render.ErrUnavailable) {
+		switch {
+		case errors.As(err, &later):
+			s.putBack(later.Wait, later.Why)
+		case errors.Is(err, render.ErrUnavailable):
 			s.p.Shared.noRenderer(err)
 			s.putBack(noRenderer, err.Error())
-		} else {
+		default:
 			s.putBack(noSlot, err.Error())
 		}
 		*r = crawl.Result{URL: u.URL, Class: crawl.Returned}

@@ -29,8 +29,14 @@ const (
 	mostErrorBody = 64 << 10
 )
 
-// ErrCrossed is the error of Options.Elsewhere if the visit that asks is waited for itself.
-var ErrCrossed = errors.New("two pages need something of each other's hosts")
+// Later is the error of Options.Elsewhere if the page has to be rendered later.
+type Later struct {
+	Why  string        // for logs
+	Wait time.Duration // how long the host of the page is better left alone
+}
+
+// Error returns the reason.
+func (l *Later) Error() string { return l.Why }
 
 // The reasons for which rendering a page ends early, and it is requested again later.
 var (
@@ -72,13 +78,13 @@ func (s *Scripts) resource(ctx context.Context, u canon.URL, q *render.Request) 
 		r = there.Resource(target, q)
 		s.missed = cmp.Or(s.missed, there.missed)
 	})
+	var later *Later
 	switch {
 	case err == nil:
 		return r, nil
-	case errors.Is(err, ErrCrossed), ctx.Err() != nil:
+	case errors.As(err, &later), ctx.Err() != nil:
 		return refused(err.Error()), err
 	}
-	s.missed = cmp.Or(s.missed, err.Error())
 	return refused(err.Error()), nil
 }
 

@@ -24,8 +24,8 @@ import (
 	"github.com/curtsy/curtsy/pkg/usage"
 )
 
-// ErrCrossed is the error of Sink.Elsewhere if the visit that asks is waited for itself.
-var ErrCrossed = page.ErrCrossed
+// Later is the error of Sink.Elsewhere if the visit that asks has to end first.
+type Later = page.Later
 
 // Sink is where a visit publishes what it found, and what it asks for what it has to know. Whoever
 // carries visits out has one.
