@@ -96,15 +96,6 @@ func (s site) fetch(l *log) render.Fetch {
 	}
 }
 
-var when = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-
-func page(body string) *render.Page {
-	return &render.Page{
-		URL: pageURL, Status: 200, Header: http.Header{"Content-Type": {"text/html; charset=utf-8"}},
-		Body: []byte("<!DOCTYPE html><html><head><title>T</title></head><body>" + body + "</body></html>"), Time: when, UserAgent: "Curtsy/1.0 (+https://curtsy.example)",
-	}
-}
-
 // app is a small application, and what becomes of it.
 type app struct {
 	name    string
@@ -182,10 +173,10 @@ var apps = []app{
 		omitted: []string{"https://a.example/private/app.js forbidden by robots.txt"},
 	},
 	{
-		name: "dialogs and windows", body: `<script>` + text + `alert(1); show(confirm('?')); show(prompt('?')); print(); show(!window.open('/window'));
+		name: "dialogs and windows", body: `<script>` + text + `alert(1); show(confirm('?')); show(prompt('?')); print(); show(!window.open('/window')); open('/second', '_blank', 'noopener');
 			addEventListener('beforeunload', e => { e.preventDefault() }); const i = document.createElement('input'); i.type = 'file'; i.click();
 			if (self.Notification) Notification.requestPermission(); navigator.geolocation.getCurrentPosition(() => show('here'), e => show('nowhere'));</script>`,
-		want: `false;null;true;nowhere;`, links: []string{"https://a.example/window"},
+		want: `false;null;true;nowhere;`, links: []string{"https://a.example/window", "https://a.example/second"},
 	},
 	{
 		name: "navigation by scripts", body: `<p>stays</p><form method=post action=/form></form><script>

@@ -150,7 +150,9 @@ func (o *open) open(ctx context.Context, opt Options) error {
 	if err := o.conn.call(ctx, "", "Target.createBrowserContext", object{"disposeOnDetach": true}, &c); err != nil {
 		return err
 	}
+	o.mu.Lock()
 	o.context = c.ID
+	o.mu.Unlock()
 	var t struct {
 		ID string `json:"targetId"`
 	}
@@ -287,7 +289,13 @@ func (o *open) browserEvent(method string, params json.RawMessage) {
 				Opener  string `json:"openerId"`
 			} `json:"targetInfo"`
 		}
-		if !decode(params, &e) || e.Info.Opener == "" {
+		if !decode(params, &e) {
+			return
+		}
+		o.mu.Lock()
+		other := o.target != "" && e.Info.ID != o.target && e.Info.Context == o.context && e.Info.Type == "page"
+		o.mu.Unlock()
+		if e.Info.Opener == "" && !other {
 			return
 		}
 		// A window that the page has opened.
