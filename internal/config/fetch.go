@@ -46,3 +46,21 @@ func (f Fetch) check(src *Source) error {
 	}
 	return f.Rendering.check(src)
 }
+
+// Rendering says how the scripts of pages are run.
+type Rendering struct {
+	Browser string `key:"render-browser" group:"Limits" usage:"run the scripts of pages with the Chromium at ‹PATH› (empty: curtsy crawl uses the one in PATH, and a fetcher uses the renderers of the NATS server)" example:"/usr/bin/chromium"`
+	Slots   int    `key:"render-slots" group:"Limits" usage:"render ‹N› pages at the same time" example:"2"`
+}
+
+func newRendering() Rendering { return Rendering{Slots: 2} }
+
+func (r Rendering) check(src *Source) error {
+	switch {
+	case r.Browser != "" && !executable(r.Browser):
+		return src.Refuse("render-browser", "is not a program; use for example /usr/bin/chromium from the Debian package chromium")
+	case r.Slots < 1 || r.Slots > 256:
+		return src.Refuse("render-slots", "must be 1 to 256; use for example 2")
+	}
+	return nil
+}

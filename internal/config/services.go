@@ -76,6 +76,29 @@ func (c *Fetcher) check(src *Source) error {
 	return errors.Join(c.Daemon.check(src), c.Fetch.check(src), c.Sign.check(src), c.Robots.check(src), c.SiteAccess.check(src))
 }
 
+// Renderer are the settings of `curtsy renderer`.
+type Renderer struct {
+	Daemon    `key:",squash"`
+	Rendering `key:",squash"`
+	Pages     int  `key:"render-pages" group:"Limits" usage:"start a browser again after ‹N› pages" example:"100"`
+	Memory    Size `key:"render-memory" group:"Limits" usage:"each process of a browser may use this ‹SIZE› of memory" example:"1GiB"`
+}
+
+// NewRenderer has the defaults of `curtsy renderer`.
+func NewRenderer() *Renderer {
+	return &Renderer{Daemon: newDaemon(), Rendering: newRendering(), Pages: 100, Memory: 1 << 30}
+}
+
+func (c *Renderer) check(src *Source) error {
+	if c.Pages < 1 {
+		return src.Refuse("render-pages", "is under 1; use for example 100")
+	}
+	if c.Memory < 128<<20 {
+		return src.Refuse("render-memory", "is under 128MiB, which no browser can start with; use for example 1GiB")
+	}
+	return errors.Join(c.Daemon.check(src), c.Rendering.check(src))
+}
+
 // Indexer are the settings of `curtsy indexer`.
 type Indexer struct {
 	Daemon       `key:",squash"`
