@@ -192,7 +192,7 @@ func anyAnswer(rng *rand.Rand, u crawl.VisitURL) crawl.Result {
 	case 4:
 		return crawl.Result{Class: crawl.Failed, Reason: crawl.ReasonConnect}
 	}
-	return crawl.Result{Class: crawl.Stored, Status: 200, Digest: 1 + rng.Uint64N(3), ETag: `"e"`}
+	return crawl.Result{Class: crawl.Stored, Status: 200, Digest: 1 + rng.Uint64N(3), ETag: `"e"`, Rendering: crawl.Rendering(rng.IntN(4))}
 }
 
 // respec changes the spec while the shard is open.
@@ -224,6 +224,9 @@ func (b *bench) verify() {
 				b.t.Errorf("%s, %v, is asked for again at %d, its host thinks %d", r.URL, r.Class, r.Next, o.AgainDue)
 			}
 		}
+		if r.Class == crawl.Stored {
+			c.Rendering.Count(r.Rendering, 1)
+		}
 		switch r.Class {
 		case crawl.Queued:
 			c.Queued++
@@ -245,7 +248,7 @@ func (b *bench) verify() {
 		b.t.Fatal(err)
 	}
 	got := b.s.Ledger.Meta.Counts
-	if got.Queued != c.Queued || got.Stored != c.Stored || got.Redirected != c.Redirected || got.Refused != c.Refused || got.Failed != c.Failed {
+	if got.Queued != c.Queued || got.Stored != c.Stored || got.Redirected != c.Redirected || got.Refused != c.Refused || got.Failed != c.Failed || got.Rendering != c.Rendering {
 		b.t.Errorf("counters %+v, records say %+v", got, c)
 	}
 	var entries int64

@@ -21,7 +21,7 @@ import (
 
 func (b *bench) download(url canon.URL) *crawl.Visit {
 	b.t.Helper()
-	v, err := b.s.Visits.Download(url.Origin(), time.Now())
+	v, err := b.s.Visits.Download(url.Origin(), "", time.Now())
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -54,7 +54,7 @@ func TestPausedHostGetsNoVisit(t *testing.T) {
 		if v := b.grant(10); len(v) != 1 || v[0].Host != "b.example" {
 			t.Fatalf("%v: want b.example alone", v)
 		}
-		if v, err := b.s.Visits.Download(canon.Origin{Scheme: "http", Host: "a.example", Port: 80}, time.Now()); v != nil || err != nil {
+		if v, err := b.s.Visits.Download(canon.Origin{Scheme: "http", Host: "a.example", Port: 80}, "", time.Now()); v != nil || err != nil {
 			t.Errorf("a download from the paused host: %v, %v", v, err)
 		}
 		info := b.s.Account.HostInfo(b.s.Ledger.Hosts["a.example"], time.Now())

@@ -101,7 +101,7 @@ func TestNoVisitOutsideOfTheHours(t *testing.T) {
 		if x, err := b.s.Account.Explain(string(u), u, time.Now()); err != nil || x.NextDue == nil || x.NextDue.UTC().Hour() != 21 || !strings.Contains(x.Detail, "22:00-06:00") {
 			t.Errorf("%+v, %v", x, err)
 		}
-		if v, err := b.s.Visits.Download(canon.Origin{Scheme: "http", Host: "a.example", Port: 80}, time.Now()); v != nil || err != nil {
+		if v, err := b.s.Visits.Download(canon.Origin{Scheme: "http", Host: "a.example", Port: 80}, "", time.Now()); v != nil || err != nil {
 			t.Errorf("a download outside of the hours: %v, %v", v, err)
 		}
 		// Without hours the host is due at once.

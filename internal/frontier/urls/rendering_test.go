@@ -1,6 +1,7 @@
 package urls
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -18,11 +19,12 @@ func TestRenderingIsCounted(t *testing.T) {
 	s.insert(u, Verdict{Class: crawl.Queued}, func(*Record) {})
 	step := func(name string, res *crawl.Result, v Verdict, want crawl.RenderingCounts, note string) {
 		t.Helper()
+		_, key, _ := s.find(u)
 		s.change(u, func(h *hosts.Host, r *Record) error {
 			if res != nil {
 				r.StoredCopy.Update(res)
 			}
-			return s.urls.SetState(h, r, v)
+			return errors.Join(s.urls.SetState(h, r, v), s.urls.PutURL(key, r)) // and once more by change
 		})
 		s = s.reopened()
 		_, _, r := s.find(u)
