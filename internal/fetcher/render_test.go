@@ -11,9 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/klauspost/compress/s2"
+
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher/visit"
 	"github.com/curtsy/curtsy/internal/render/rendertest"
+	"github.com/curtsy/curtsy/pkg/canon"
 )
 
 // app is a web of several hosts, whose log shows every request.
@@ -305,7 +308,7 @@ func TestRenderingFails(t *testing.T) {
 			t.Fatal(out.Results)
 		}
 		r := out.Results[0]
-		if r.Class != crawl.Stored || r.Rendering != crawl.RenderingFailed || r.Rule != "rendering failed: its process crashed" {
+		if r.Class != crawl.Stored || r.Rendering != crawl.RenderingFailed || r.Rule != "rendering failed: its process crashed" || r.ETag != "" {
 			t.Errorf("result %+v", r)
 		}
 		if p := d.pageOf("http://a.test/"); string(unpack(t, p)) != shell || p.Rendering != crawl.RenderingFailed || p.ETag != `"shell"` {
@@ -313,6 +316,50 @@ func TestRenderingFails(t *testing.T) {
 		}
 		if r := out.Results[1]; r.Rendering != crawl.RenderingDone {
 			t.Errorf("the page after it: %+v", r)
+		}
+	})
+}
+
+// An archive has what the server sent, not what scripts made of it, and what they requested.
+func TestRenderedIsArchivedAsItCame(t *testing.T) {
+	files := map[string]http.HandlerFunc{
+		"a.test/":       html(shell),
+		"a.test/app.js": text("text/javascript", "text hello\nfetch http://api.test/data\nfetch /secret"),
+		"api.test/data": text("application/json", "data"),
+		"a.test/secret": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("X-Robots-Tag", "noarchive")
+			io.WriteString(w, "secret")
+		},
+	}
+	set := func(s *crawl.Spec, _ *Options, _ *desk) { s.WARC = "warc" }
+	renderBubble(t, files, set, func(a *app, d *desk) {
+		if r := only(t, d.outcome(d.grant(visitOf(t, "http://a.test/")))); r.Rendering != crawl.RenderingDone {
+			t.Errorf("result %+v", r)
+		}
+		p := d.pageOf("http://a.test/")
+		if body := string(unpack(t, p)); !strings.Contains(body, "<p>hello</p>") || p.Capture == nil || p.Capture.OfPage {
+			t.Fatalf("%s, capture %+v", body, p.Capture)
+		}
+		captured := func(c *crawl.Capture) string {
+			b, err := s2.Decode(nil, c.Response)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(b)
+		}
+		if got := captured(p.Capture); !strings.HasPrefix(got, "HTTP/1.1 200 OK\r\n") || !strings.HasSuffix(got, shell) || !strings.HasPrefix(string(p.Capture.Request), "GET / HTTP/1.1\r\n") {
+			t.Errorf("the capture of the page: %s%s", p.Capture.Request, got)
+		}
+		all := map[canon.URL]string{}
+		d.mu.Lock()
+		for _, p := range d.pages {
+			if p.Kind == crawl.KindCapture {
+				all[p.URL] = captured(p.Capture)
+			}
+		}
+		d.mu.Unlock()
+		if !strings.HasSuffix(all["http://a.test/app.js"], "fetch /secret") || !strings.HasSuffix(all["http://api.test/data"], "data") || all["http://a.test/secret"] != "" {
+			t.Errorf("captures %q", all)
 		}
 	})
 }

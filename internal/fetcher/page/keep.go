@@ -121,7 +121,9 @@ func (p *Pages) queue(u *crawl.VisitURL, a *wire.Answer, kind string, scan *html
 	}
 	p.directives = page.Directives
 	page.Head, page.Signposts = headOf(&page, a.Body), signposted(a.Header, u.URL)
-	r.Rendering, r.Rule = how.state, how.note
+	if r.Rendering, r.Rule = how.state, how.note; how.state == crawl.RenderingFailed {
+		r.ETag, r.LastModified = "", "" // an unchanged page is to be rendered the next time
+	}
 	if odd := oddData(&page, a.Body); odd != "" && r.Rule == "" {
 		r.Rule = odd
 	}
