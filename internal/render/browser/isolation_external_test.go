@@ -222,10 +222,10 @@ func find(r *Renderer, what string) int {
 // rendered by another browser, and so is one that comes after an idle browser was killed.
 func TestExternalCrashes(t *testing.T) {
 	r := own(t, Options{})
-	for _, what := range []string{"--type=renderer", "--user-data-dir"} {
+	for _, what := range []string{"--type=renderer", "guard"} {
 		_, err := r.Render(t.Context(), page("<script src=/a.js></script>"), func(render.Request) render.Response {
 			pid := find(r, what)
-			if what == "--user-data-dir" {
+			if what == "guard" {
 				for b := range r.all {
 					pid = b.cmd.Process.Pid
 				}
@@ -321,6 +321,36 @@ func TestExternalSameBytes(t *testing.T) {
 		if string(res.HTML) != first {
 			t.Errorf("%s\nafter\n%s", body(string(res.HTML)), body(first))
 		}
+	}
+}
+
+// Each browser that is installed renders pages, with its own sandbox.
+func TestExternalEachBrowser(t *testing.T) {
+	n := 0
+	for _, name := range names {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			continue
+		}
+		n++
+		r := own(t, Options{Path: path})
+		for _, a := range apps[:5] {
+			var l log
+			res, err := r.Render(t.Context(), page(a.body), a.site.fetch(&l))
+			if err != nil {
+				t.Fatalf("%s: %s: %v", name, a.name, err)
+			}
+			if got := body(string(res.HTML)); got != a.want {
+				t.Errorf("%s: %s: %s, want %s", name, a.name, got, a.want)
+			}
+		}
+		if s := r.Isolation(); !strings.HasSuffix(s, "filter of system calls, user "+strconv.Itoa(r.limit.User)+", its own sandbox") || r.limit.User == 0 {
+			t.Errorf("%s: %s", name, s)
+		}
+		r.Close()
+	}
+	if n == 0 {
+		t.Fatal("no browser is installed")
 	}
 }
 
