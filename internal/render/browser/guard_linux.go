@@ -67,7 +67,7 @@ func (o *order) confine() state {
 			st.Err = err.Error()
 		}
 	}
-	st.Sandbox = o.Sandbox && st.User != 0
+	st.Sandbox = o.Sandbox && (st.User != 0 || o.SameUser)
 	missing := confine.Limit(o.Memory, maxFile)
 	if err := confine.Offline(); err != nil {
 		missing = append(missing, err.Error())

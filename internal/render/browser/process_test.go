@@ -33,6 +33,11 @@ func misbehave(how string) {
 	case "exit":
 		fmt.Fprintln(os.Stderr, "a library is missing")
 		return
+	case "sandboxless":
+		if !slices.Contains(os.Args, "--no-sandbox") {
+			fmt.Fprintln(os.Stderr, "FATAL: No usable sandbox!")
+			return
+		}
 	case "garbage":
 		say("garbage")
 	case "endless":
@@ -117,6 +122,22 @@ func TestBadBrowsers(t *testing.T) {
 				t.Errorf("%v, want %q", err, want)
 			}
 		})
+	}
+}
+
+// A browser that refuses to start with its sandbox is started without it, and once that is known,
+// without a first try.
+func TestNoSandbox(t *testing.T) {
+	r := bad(t, "sandboxless")
+	for i := range 2 {
+		b, err := r.take(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := r.Isolation(); !strings.HasSuffix(s, "without its own sandbox") || r.sandbox || r.started != i+1 {
+			t.Errorf("%s after %d browsers", s, r.started)
+		}
+		r.end(b)
 	}
 }
 
