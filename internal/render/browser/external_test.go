@@ -211,6 +211,11 @@ var apps = []app{
 		},
 	},
 	{
+		name: "a worker", body: `<script>` + text + `new Worker("/w.js").onmessage = e => show(e.data)</script>`,
+		site: site{"https://a.example/w.js": "fetch('/data').then(r => r.text()).then(postMessage)", "https://a.example/data": "from a worker"},
+		want: `from a worker;`, urls: []string{"GET https://a.example/w.js", "GET https://a.example/data"},
+	},
+	{
 		name: "a thousand URLs", body: `<script>let ok = 0, bad = 0; const all = []; for (let i = 0; i < 1000; i++) all.push(fetch('/n/' + i).then(() => ok++, () => bad++)); Promise.all(all).then(() => document.body.append(ok + ' ' + bad))</script>`,
 		change: func(p *render.Page) { p.Limits.Requests = 30 }, want: `30 970`, urls: nil,
 	},

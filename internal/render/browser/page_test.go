@@ -174,7 +174,8 @@ func TestRequests(t *testing.T) {
 			req("beacon", "Ping", "POST", "https://a.example/beacon"),
 			req("stream", "XHR", "GET", "https://a.example/stream", "accept", "text/event-stream"),
 			req("prefetch", "Other", "GET", "https://a.example/prefetch", "Purpose", "prefetch"),
-			req("icon", "Other", "GET", "https://a.example/favicon.ico"),
+			req("icon", "Other", "GET", "https://a.example/favicon.ico", "Accept", "image/*,*/*;q=0.8"),
+			req("worker", "Other", "GET", "https://a.example/w.js", "Accept", "*/*"),
 			req("ftp", "Fetch", "GET", "ftp://a.example/"),
 			req("long", "Fetch", "GET", "https://a.example/"+strings.Repeat("x", maxURL)),
 			req("preflight", "XHR", "OPTIONS", "https://b.example/d", "Origin", "https://a.example", "Access-Control-Request-Method", "GET", "Access-Control-Request-Headers", "x-a"),
@@ -193,6 +194,8 @@ func TestRequests(t *testing.T) {
 			switch q.URL {
 			case "https://a.example/a.js":
 				return render.Response{Status: 200, Body: []byte("body")}
+			case "https://a.example/w.js":
+				return render.Response{Status: 404}
 			case "https://a.example/s.css":
 				return render.Response{Refused: "forbidden by robots.txt"}
 			}
@@ -205,20 +208,21 @@ func TestRequests(t *testing.T) {
 			{URL: "https://a.example/a.js", Method: "GET", Kind: render.Script, Accept: "*/*"},
 			{URL: "https://b.example/d", Method: "HEAD", Kind: render.Data, Accept: "application/json", Origin: "https://a.example"},
 			{URL: "https://a.example/s.css", Method: "GET", Kind: render.Style},
+			{URL: "https://a.example/w.js", Method: "GET", Kind: render.Script, Accept: "*/*"},
 		}
 		if !slices.Equal(asked, want) {
 			t.Errorf("requests %+v", asked)
 		}
 		for id, want := range map[string]string{
 			"document": "200[{Content-Type text/html} {X good}]" + string(p.Body), "script": "200[]body", "data": "301[{Location /other}]", "style": noAnswer, "image": blocked, "post": blocked,
-			"beacon": blocked, "stream": blocked, "prefetch": blocked, "icon": blocked, "ftp": blocked, "long": blocked, "link": aborted, "form": aborted, "frame": blocked,
+			"beacon": blocked, "stream": blocked, "prefetch": blocked, "icon": blocked, "worker": "404[]", "ftp": blocked, "long": blocked, "link": aborted, "form": aborted, "frame": blocked,
 			"preflight": "204[{Access-Control-Allow-Credentials true} {Access-Control-Max-Age 600} {Access-Control-Allow-Origin https://a.example} {Access-Control-Allow-Methods GET} {Access-Control-Allow-Headers x-a}]",
 		} {
 			if got := s.answers[id]; got != want {
 				t.Errorf("%s: %q, want %q", id, got, want)
 			}
 		}
-		if !slices.Equal(res.Links, []string{"https://b.example/next", "https://a.example/window"}) || res.Requests != 2 || res.Bytes != int64(len("bodynot for HEAD")) || res.Omitted != 11 {
+		if !slices.Equal(res.Links, []string{"https://b.example/next", "https://a.example/window"}) || res.Requests != 3 || res.Bytes != int64(len("bodynot for HEAD")) || res.Omitted != 11 {
 			t.Errorf("links %q, %d requests, %d bytes, %d omitted: %v", res.Links, res.Requests, res.Bytes, res.Omitted, res.Omissions)
 		}
 		if !strings.Contains(string(res.HTML), "rendered") || res.URL != pageURL || res.Own != 10*time.Second || s.granted != 10_000 {

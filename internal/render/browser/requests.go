@@ -84,6 +84,9 @@ func short(s string) string { return s[:min(len(s), 16)] }
 // wanted returns the request for Fetch, or why it is not sent.
 func (o *open) wanted(r *pausedRequest, u string) (q queued, why string) {
 	kind, ok := kinds[r.Type]
+	if r.Type == "Other" && r.header("Accept") == "*/*" {
+		kind, ok = render.Script, true // of a worker
+	}
 	switch {
 	case r.Type == "Other" && strings.HasSuffix(u, "/favicon.ico"):
 		return q, favicon
