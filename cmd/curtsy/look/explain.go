@@ -109,9 +109,7 @@ func printExplanation(w io.Writer, x crawl.Explanation) {
 	if len(x.Quoting) == 0 && x.SnippetAllowed != nil && !*x.SnippetAllowed {
 		line("snippets", "not allowed by the page")
 	}
-	if text := renderingText(x); text != "" {
-		line("scripts", "%s", text)
-	}
+	printRendering(line, x)
 	if x.Usage != nil {
 		printUse(line, "kept for", *x.Usage)
 	}
@@ -173,18 +171,18 @@ func Why(x crawl.Explanation) string {
 	return strings.Join(parts, ": ")
 }
 
-// renderingText describes what scripts are to a stored page; "": nothing is known of any.
-func renderingText(x crawl.Explanation) string {
+// printRendering prints what scripts are to a stored page, if anything is known of it.
+func printRendering(line func(name, format string, args ...any), x crawl.Explanation) {
 	switch x.Rendering {
 	case crawl.RenderingNeeded.String():
-		return "it has no text without JavaScript; run the crawl with --render auto"
+		line("scripts", "it has no text without JavaScript; run the crawl with --render auto")
 	case crawl.RenderingDone.String():
+		text := "rendered"
 		if x.RenderNote != "" {
-			return "rendered; " + x.RenderNote
+			text += "; " + x.RenderNote
 		}
-		return "rendered"
+		line("scripts", "%s", text)
 	case crawl.RenderingFailed.String():
-		return cmp.Or(x.RenderNote, "rendering failed")
+		line("scripts", "%s", cmp.Or(x.RenderNote, "rendering failed"))
 	}
-	return ""
 }

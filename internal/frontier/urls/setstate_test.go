@@ -47,7 +47,7 @@ func TestIndexesAgree(t *testing.T) {
 	s.check()
 	for n := range 300 {
 		s.change(all[rng.IntN(len(all))], func(h *hosts.Host, r *Record) error {
-			switch rng.IntN(3) { // a fetch changes the copy before the class, and what a 304 leaves stays
+			switch rng.IntN(3) { // a fetch changes the copy before the class
 			case 0:
 				r.StoredCopy.Update(&crawl.Result{Class: crawl.Stored, Digest: 1, Rendering: crawl.Rendering(rng.IntN(4))})
 			case 1:
