@@ -50,8 +50,8 @@ const (
 	moreRank
 )
 
-// After the fields of these bits follow Rendering and RenderNote if there is one of them. The byte of
-// the bits is 0 if the record has no other.
+// Rendering and RenderNote follow the fields of these bits if there is one of the two. The byte of
+// the bits is 0 if the record has nothing else.
 
 // historyNoise is a flag in the byte of Usual: Likeness and Noise follow.
 const historyNoise = 0x80

@@ -24,7 +24,7 @@ func TestRenderingIsCounted(t *testing.T) {
 			if res != nil {
 				r.StoredCopy.Update(res)
 			}
-			return errors.Join(s.urls.SetState(h, r, v), s.urls.PutURL(key, r)) // change writes it too
+			return errors.Join(s.urls.SetState(h, r, v), s.urls.PutURL(key, r))
 		})
 		s = s.reopened()
 		_, _, r := s.find(u)
