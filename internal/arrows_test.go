@@ -31,7 +31,6 @@ var lower = map[string][]string{
 	"confine":               {},
 	"render":                {},
 	"render/browser":        {"internal/confine", "internal/render"},
-	"render/rendertest":     {"internal/backoff", "internal/render"},
 	"version":               {},
 	"boltfile":              {"internal/disk"},
 	"likeness":              {"internal/html"},

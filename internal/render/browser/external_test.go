@@ -19,7 +19,13 @@ import (
 // The tests of this file and of the others with this tag run Chromium, which must be installed.
 
 // shared is one renderer for most tests, as it is in a crawl.
-var shared = sync.OnceValues(func() (*Renderer, error) { return New(Options{}) })
+var shared = sync.OnceValues(func() (*Renderer, error) {
+	r, err := New(Options{})
+	if err == nil {
+		atEnd = append(atEnd, r.Close)
+	}
+	return r, err
+})
 
 func renderer(t *testing.T) *Renderer {
 	t.Helper()

@@ -22,8 +22,15 @@ func TestMain(m *testing.M) {
 		misbehave(filepath.Base(os.Args[0]))
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	for _, end := range atEnd {
+		end()
+	}
+	os.Exit(code)
 }
+
+// atEnd is called after all tests.
+var atEnd []func()
 
 // misbehave is a browser that speaks the protocol badly.
 func misbehave(how string) {
