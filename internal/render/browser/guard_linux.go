@@ -170,6 +170,7 @@ func (o *order) run(st state) int {
 	}
 	if !st.Processes {
 		killBelow(os.Getpid())
+		_ = os.RemoveAll(o.Dir) // the parent may have been killed
 	}
 	return code
 }
