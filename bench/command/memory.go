@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Memory is the resident memory of a process in bytes: anonymous memory, and pages of mapped files.
@@ -43,6 +44,16 @@ func PeaksOf(pid int, peaks map[int]int64) {
 	peaks[pid] = max(peaks[pid], statusOf(strconv.Itoa(pid))["VmHWM"])
 	for _, child := range children(pid) {
 		PeaksOf(child, peaks)
+	}
+}
+
+// CPUsOf enters into spent, by process, the CPU time that a process and its child processes have used
+// so far. It is for processes whose parent does not wait for them, so that the system does not add
+// their time to that of the parent.
+func CPUsOf(pid int, spent map[int]time.Duration) {
+	spent[pid] = max(spent[pid], CPUOf(pid))
+	for _, child := range children(pid) {
+		CPUsOf(child, spent)
 	}
 }
 
