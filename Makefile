@@ -34,7 +34,7 @@ smoke: ## each program that Curtsy works with, once and briefly: the part of `ma
 	$(GO) test -tags external -count=1 -timeout 10m -run ExternalSmoke ./internal/deploytest
 
 external: ## all external tests; needs the tools that .ci/run installs; a missing tool is a failure
-	$(GO) test -tags external -count=1 -timeout 90m ./internal/deploytest
+	$(GO) test -tags external -count=1 -timeout 90m ./internal/deploytest ./internal/render/browser
 
 long: race external chaos sim fuzz rounds ## hours: each test's long form, and all that .ci/run has no time for
 	CURTSY_LONG=1 $(GO) test -count=1 -timeout 3h $$(grep -rlE 'CURTSY_LONG|testaid\.(Long|Runs)' --include='*_test.go' cmd internal pkg | xargs -n 1 dirname | sort -u | sed 's|^|./|')

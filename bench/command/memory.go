@@ -47,9 +47,9 @@ func PeaksOf(pid int, peaks map[int]int64) {
 	}
 }
 
-// CPUsOf enters into spent, by process, the CPU time that a process and its child processes have used
-// so far. It is for processes whose parent does not wait for them, so that the system does not add
-// their time to that of the parent.
+// CPUsOf enters into spent, by process, the CPU time that a process and its child processes have
+// used so far. It is for processes whose parent does not wait for them, so that the system does not
+// add their time to that of the parent.
 func CPUsOf(pid int, spent map[int]time.Duration) {
 	spent[pid] = max(spent[pid], CPUOf(pid))
 	for _, child := range children(pid) {

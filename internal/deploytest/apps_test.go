@@ -100,7 +100,8 @@ func (a *appWeb) checkPolite() {
 			}
 		case before.until.IsZero() || q.at.Before(before.until):
 			a.t.Errorf("http://%s%s was requested while %s was being answered", q.host, q.uri, before.uri)
-		case q.at.Sub(before.until) < appDelay-5*time.Millisecond: // the client may know of the end a little earlier
+		// The client may know of the end a little earlier.
+		case q.at.Sub(before.until) < appDelay-5*time.Millisecond:
 			a.t.Errorf("http://%s%s was requested %v after %s", q.host, q.uri, q.at.Sub(before.until), before.uri)
 		}
 	}

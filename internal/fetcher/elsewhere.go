@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -18,14 +19,14 @@ import (
 // fetcher sees that before, and puts the page that asked last back. If the visits are those of two
 // fetchers, both give up after elsewhereWait and are put back.
 //
-// A page that waited in vain is put back, and with it the pages of its host, until the next attempt.
-// If the frontier says for elsewhereMost that the host must not be visited, the pages are rendered
-// without what they need there. As long as no frontier answers, they wait.
+// A page that waited in vain is put back, and with it the pages of its host, until the next
+// attempt. If the frontier says for elsewhereMost that the host must not be visited, the pages are
+// rendered without what they need there. As long as no frontier answers, they wait.
 
 const (
 	// elsewhereWait is how long a page waits for a visit to another host. A crawl that visits the
 	// host as well lets others go in between, after about ten seconds.
-	elsewhereWait = time.Minute
+	elsewhereWait = time.Minute // or half of it more or less
 	// elsewhereAgain is how long a host is not asked for again on behalf of the same host, after
 	// that was in vain.
 	elsewhereAgain = 30 * time.Second
@@ -58,7 +59,7 @@ func (s *task) Elsewhere(ctx context.Context, from canon.Host, origin canon.Orig
 		return err
 	}
 	defer e.end(pair)
-	waiting, cancel := context.WithTimeout(ctx, elsewhereWait)
+	waiting, cancel := context.WithTimeout(ctx, about(elsewhereWait))
 	defer cancel()
 	err := s.f.onDemand.visit(ctx, waiting, crawl.VisitRequest{Origin: origin, For: from}, func(v *visit.Visit, _ context.CancelFunc) error {
 		e.succeeded(pair)
@@ -101,6 +102,10 @@ func later(host canon.Host, wait time.Duration) error {
 	return &visit.Later{Why: fmt.Sprintf("%s, of which a page needs something, cannot be visited now", host), Wait: wait}
 }
 
+// about returns a time that differs from d by a half at most, so that two fetchers whose visits
+// wait for each other do not begin again and again at the same time.
+func about(d time.Duration) time.Duration { return d/2 + rand.N(d) }
+
 // next returns the host for which the visit to a host waits.
 func (e *elsewhere) next(at canon.Host) (canon.Host, bool) {
 	to, ok := e.waits[at]
@@ -141,7 +146,8 @@ func (e *elsewhere) failed(p hostPair, now time.Time, answered bool) error {
 		e.inVain[p] = v
 		return errInVain
 	}
-	v.until = now.Add(elsewhereAgain)
+	wait := about(elsewhereAgain)
+	v.until = now.Add(wait)
 	e.inVain[p] = v
-	return later(p.to, elsewhereAgain)
+	return later(p.to, wait)
 }

@@ -54,8 +54,8 @@ type desk struct {
 	paged    time.Time       // when the first pages were stored
 	handing  atomic.Bool     // visits are being sent
 	forgets  bool            // of events only outcomes and answers are kept
-	// Whether a visit is granted that somebody asks for by the name of its host; nil: such a request
-	// gets the next visit like any other.
+	// Whether a visit is granted that somebody asks for by the name of its host; nil: such a
+	// request gets the next visit like any other.
 	onDemand func(crawl.VisitRequest) bool
 }
 

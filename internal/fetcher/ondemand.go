@@ -68,7 +68,7 @@ func (d *onDemand) visit(ctx, waiting context.Context, want crawl.VisitRequest, 
 		if err != nil {
 			return fmt.Errorf("visit %s: %w", want.Origin.Host, err)
 		}
-		if had, err := d.carryOut(ctx, job, sent, do); had {
+		if had, err := d.carryOut(ctx, waiting, want, job, sent, do); had {
 			return err
 		}
 	}
@@ -76,7 +76,7 @@ func (d *onDemand) visit(ctx, waiting context.Context, want crawl.VisitRequest, 
 
 // carryOut carries a granted visit out. If the host was not available, the visit was returned, and
 // do was not called.
-func (d *onDemand) carryOut(ctx context.Context, job *crawl.Visit, sent time.Duration, do func(v *visit.Visit, cut context.CancelFunc) error) (had bool, err error) {
+func (d *onDemand) carryOut(ctx, entering context.Context, want crawl.VisitRequest, job *crawl.Visit, sent time.Duration, do func(v *visit.Visit, cut context.CancelFunc) error) (had bool, err error) {
 	f := d.f
 	began := time.Now()
 	publishing, drop := context.WithCancel(context.WithoutCancel(ctx))
@@ -90,7 +90,14 @@ func (d *onDemand) carryOut(ctx context.Context, job *crawl.Visit, sent time.Dur
 	defer f.leases.remove(job)
 	waiting, halt := context.WithCancel(requests)
 	defer halt()
-	in, notBefore, ok := f.enter(waiting, job, func() {})
+	patient, cancelEnter := context.WithCancel(waiting)
+	defer cancelEnter()
+	defer context.AfterFunc(entering, cancelEnter)()
+	in, notBefore, ok := f.enter(patient, job, func() {})
+	if ok && patient.Err() != nil && waiting.Err() == nil {
+		in.leave(publishing, time.Time{})
+		ok = false
+	}
 	if !ok {
 		f.giveUp(publishing, job, notBefore)
 		return false, nil
@@ -100,7 +107,7 @@ func (d *onDemand) carryOut(ctx context.Context, job *crawl.Visit, sent time.Dur
 	defer f.metrics.Running.Dec()
 	f.halts.add(job, halt, f.cfg.Load)
 	defer f.halts.remove(job)
-	v := f.begin(job, &task{f: f}, new(visit.Scratch), began, requests, waiting, publishing, lease)
+	v := f.begin(job, &task{f: f, yielded: true}, new(visit.Scratch), began, requests, waiting, publishing, lease)
 	defer func() {
 		v.Abort()
 		in.leave(publishing, v.PauseUntil())

@@ -83,8 +83,8 @@ type Options struct {
 	// means that it is not used.
 	PDFToText string
 
-	// Renderer runs the scripts of pages if the crawl asks for that; nil: such pages wait for a
-	// fetcher that has one.
+	// Renderer runs the scripts of pages if the crawl asks for that; nil: all pages are stored as
+	// they come.
 	Renderer render.Renderer
 	Renders  int // pages that are rendered at the same time; 0 = 1
 

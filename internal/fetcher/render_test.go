@@ -24,15 +24,13 @@ type app struct {
 	mu    sync.Mutex
 	files map[string]http.HandlerFunc // by host and path
 	log   []asked
-	open  int // requests that are being answered
 	t     *testing.T
 }
 
 type asked struct {
-	what       string // host and path with query
-	at, until  time.Time
-	header     http.Header
-	overlapped bool
+	what      string // host and path with query
+	at, until time.Time
+	header    http.Header
 }
 
 func (a *app) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -221,8 +219,8 @@ func TestRenderedBundleIsRequestedOnce(t *testing.T) {
 	})
 }
 
-// What robots.txt forbids is not requested for a page, on its own host or on another, and the page is
-// rendered without it.
+// What robots.txt forbids is not requested for a page, on its own host or on another, and the page
+// is rendered without it.
 func TestRenderedObeysRobots(t *testing.T) {
 	files := map[string]http.HandlerFunc{
 		"a.test/robots.txt":   text("text/plain", "User-agent: *\nDisallow: /private/\n"),
@@ -376,6 +374,7 @@ func TestNoRenderer(t *testing.T) {
 			t.Errorf("result %+v, not before %v", r, out.NotBefore)
 		}
 		down.Down.Store(false)
+		time.Sleep(30 * time.Second)
 		if r := only(t, d.outcome(d.grant(visitOf(t, "http://a.test/")))); r.Rendering != crawl.RenderingDone {
 			t.Errorf("result %+v", r)
 		}
@@ -407,8 +406,8 @@ func TestRenderersInUse(t *testing.T) {
 	})
 }
 
-// Two pages that need something of each other's hosts do not wait for each other: the one that asked
-// last is put back.
+// Two pages that need something of each other's hosts do not wait for each other: the one that
+// asked last is put back.
 func TestRenderedCrosswise(t *testing.T) {
 	files := map[string]http.HandlerFunc{}
 	for h, other := range map[string]string{"a.test": "b.test", "b.test": "a.test"} {
@@ -482,10 +481,10 @@ func TestRenderedWaitsForAnotherHost(t *testing.T) {
 			return only(t, out), out, time.Since(start)
 		}
 		r, out, took := once()
-		if r.Class != crawl.Returned || out.NotBefore != elsewhereAgain || took < elsewhereWait {
+		if r.Class != crawl.Returned || out.NotBefore < elsewhereAgain/2 || out.NotBefore > elsewhereAgain*3/2 || took < elsewhereWait/2 {
 			t.Errorf("at first: %+v, not before %v, after %v", r, out.NotBefore, took)
 		}
-		if r, out, took = once(); r.Class != crawl.Returned || out.NotBefore <= 0 || out.NotBefore > elsewhereAgain || took > elsewhereWait/2 {
+		if r, out, took = once(); r.Class != crawl.Returned || out.NotBefore <= 0 || out.NotBefore > elsewhereAgain*3/2 || took > elsewhereWait/3 {
 			t.Errorf("at once: %+v, not before %v, after %v", r, out.NotBefore, took)
 		}
 		began := time.Now()
@@ -493,7 +492,7 @@ func TestRenderedWaitsForAnotherHost(t *testing.T) {
 			time.Sleep(out.NotBefore)
 			r, out, _ = once()
 		}
-		if r.Class != crawl.Stored || r.Rendering != crawl.RenderingDone || !strings.Contains(r.Rule, "could not be visited") || time.Since(began) < elsewhereMost-5*time.Minute {
+		if r.Class != crawl.Stored || r.Rendering != crawl.RenderingDone || !strings.Contains(r.Rule, "could not be visited") && !strings.Contains(r.Rule, "cannot be visited now") || time.Since(began) < elsewhereMost-5*time.Minute {
 			t.Errorf("after %v: %+v", time.Since(began), r)
 		}
 		mu.Lock()
@@ -506,8 +505,8 @@ func TestRenderedWaitsForAnotherHost(t *testing.T) {
 	})
 }
 
-// While no frontier answers, a page waits however long that takes. When one says for a time that the
-// host must not be visited, it does not.
+// While no frontier answers, a page waits however long that takes. When one says for a time that
+// the host must not be visited, it does not.
 func TestElsewhereInVain(t *testing.T) {
 	e, pair := new(elsewhere), hostPair{"a.test", "api.test"}
 	now := time.Now()
@@ -516,10 +515,10 @@ func TestElsewhereInVain(t *testing.T) {
 		if err := e.failed(pair, now, false); !errors.As(err, &later) {
 			t.Fatal(err)
 		}
-		if err := e.begin(pair, now.Add(elsewhereAgain-1)); !errors.As(err, &later) || later.Wait != 1 {
+		if err := e.begin(pair, now.Add(later.Wait-1)); !errors.As(err, &later) || later.Wait != 1 {
 			t.Fatalf("before the next attempt: %v", err)
 		}
-		now = now.Add(elsewhereAgain)
+		now = now.Add(elsewhereAgain * 3 / 2)
 		if err := e.begin(pair, now); err != nil {
 			t.Fatalf("at the next attempt: %v", err)
 		}
@@ -531,7 +530,7 @@ func TestElsewhereInVain(t *testing.T) {
 			t.Fatal("it waits for ever")
 		}
 	}
-	if now.Sub(began) < elsewhereMost-3*elsewhereWait {
+	if now.Sub(began) < elsewhereMost-4*elsewhereWait {
 		t.Errorf("it gives up after %v", now.Sub(began))
 	}
 	if err := e.begin(pair, now.Add(1)); err != errInVain {
@@ -586,5 +585,49 @@ func TestRenderedOverload(t *testing.T) {
 		if r := only(t, out); r.Class != crawl.Retry || r.Reason != crawl.ReasonOverload || out.RetryAfter != 2*time.Minute || out.Overloads != 1 {
 			t.Errorf("result %+v of %+v", r, out)
 		}
+		v := visitOf(t, "http://a.test/")
+		v.URLs[0].Attempts = crawl.MaxAttempts - 1
+		if r := only(t, d.outcome(d.grant(v))); r.Class != crawl.Stored || r.Rendering != crawl.RenderingFailed || !strings.Contains(r.Rule, "503") {
+			t.Errorf("the last attempt: %+v", r)
+		}
+	})
+}
+
+// A host that stops answering while its page is rendered costs the page an attempt; otherwise it
+// would be requested for ever.
+func TestRenderedHostThatStopsAnswering(t *testing.T) {
+	files := map[string]http.HandlerFunc{
+		"a.test/":       html(shell),
+		"a.test/app.js": text("text/javascript", "fetch /slow1\nfetch /slow2\ntext hello"),
+		"a.test/slow1":  func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+		"a.test/slow2":  func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+	}
+	renderBubble(t, files, nil, func(a *app, d *desk) {
+		if r := only(t, d.outcome(d.grant(visitOf(t, "http://a.test/")))); r.Class != crawl.Retry || r.Reason != crawl.ReasonRendering {
+			t.Errorf("result %+v", r)
+		}
+		v := visitOf(t, "http://a.test/")
+		v.URLs[0].Attempts = crawl.MaxAttempts - 1
+		if r := only(t, d.outcome(d.grant(v))); r.Class != crawl.Stored || r.Rendering != crawl.RenderingFailed {
+			t.Errorf("the last attempt: %+v", r)
+		}
+	})
+}
+
+// A page may wait only so long for its requests, because it occupies a renderer.
+func TestRenderedWithALongDelay(t *testing.T) {
+	files := map[string]http.HandlerFunc{
+		"a.test/robots.txt": text("text/plain", "User-agent: *\nCrawl-delay: 250\n"),
+		"a.test/":           html(shell),
+		"a.test/app.js":     text("text/javascript", "fetch /1\nfetch /2\nfetch /3\nfetch /4\nfetch /5\ntext hello"),
+	}
+	renderBubble(t, files, nil, func(a *app, d *desk) {
+		id := d.grant(visitOf(t, "http://a.test/"))
+		time.Sleep(time.Hour)
+		r := only(t, d.outcome(id))
+		if r.Class != crawl.Stored || r.Rendering != crawl.RenderingDone || !strings.Contains(r.Rule, "the page has waited 10m0s for its requests") {
+			t.Errorf("result %+v", r)
+		}
+		a.polite(250 * time.Second)
 	})
 }

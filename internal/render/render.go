@@ -15,7 +15,8 @@ type Renderer interface {
 	// take as long as it likes: neither the clock of the page nor Limits.Work counts that time.
 	//
 	// A *Failed error is the fault of the page. [ErrUnavailable] says that no page can be rendered
-	// at the moment. When ctx ends, Render returns its error soon.
+	// at the moment, and [ErrLost] that the renderer may have ended because of the page. When ctx
+	// ends, Render returns its error soon.
 	Render(ctx context.Context, p *Page, fetch Fetch) (*Result, error)
 }
 
@@ -129,6 +130,9 @@ func (f *Failed) Error() string { return f.Why }
 
 // ErrUnavailable is returned while no page can be rendered. Errors that wrap it say why.
 var ErrUnavailable = errors.New("no renderer is available")
+
+// ErrLost is returned if the renderer was lost after it had the page, perhaps because of it.
+var ErrLost = errors.New("the renderer was lost while it rendered the page")
 
 // Omit adds an omission to a result.
 func (r *Result) Omit(url, why string) {

@@ -109,6 +109,10 @@ var mutations = []mutation{
 		"return generation<<32 + int64(seq)",
 		"return int64(seq)",
 		"feed-order"},
+	{"a page is rendered without what a host has that nobody can visit now", "internal/fetcher/elsewhere.go",
+		"	return later(p.to, wait)\n",
+		"	return errInVain\n",
+		"render outcome search"},
 	{"pages that were taken over are settled before they are stored", "internal/indexer/taking.go",
 		"	err := s.handleAndAcknowledge(ctx, messages)\n	if err == nil {\n",
 		"	for _, m := range batch {\n		s.intake.Settle(m)\n	}\n	err := s.handleAndAcknowledge(ctx, messages)\n	if err == nil && false {\n",
@@ -122,6 +126,9 @@ func (m mutation) test() string {
 	}
 	if strings.HasPrefix(m.promise, "one-process") {
 		return "TestOneProcess"
+	}
+	if strings.HasPrefix(m.promise, "render") {
+		return "TestRenderSimulation"
 	}
 	return "TestSimulation"
 }

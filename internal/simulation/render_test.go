@@ -32,7 +32,7 @@ func TestRenderSimulation(t *testing.T) {
 }
 
 // keptRenderSeeds are like keptSeeds.
-var keptRenderSeeds []uint64
+var keptRenderSeeds = []uint64{7}
 
 // apps are the pages of a web that need scripts.
 type apps struct {

@@ -31,8 +31,8 @@ type Shared struct {
 
 // SharedOptions are what visits share.
 type SharedOptions struct {
-	// PDFToText is the path of poppler's pdftotext, which then reads the text of PDF files; if it is
-	// empty, our own reader does.
+	// PDFToText is the path of poppler's pdftotext, which then reads the text of PDF files; if it
+	// is empty, our own reader does.
 	PDFToText string
 	Renderer  render.Renderer // runs the scripts of pages; nil: nothing can be rendered
 	Renders   int             // pages that are rendered at the same time; 0 = 1

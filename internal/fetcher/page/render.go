@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/fair"
 	"github.com/curtsy/curtsy/internal/fetcher/answer"
 	"github.com/curtsy/curtsy/internal/fetcher/metrics"
 	"github.com/curtsy/curtsy/internal/fetcher/requests"
@@ -23,23 +25,21 @@ import (
 // stored as what its scripts made of it. Nothing is published before, so whatever dies meanwhile,
 // the frontier grants the URL again.
 
-const (
-	// noSlot is how long a host is not visited if its pages need a renderer and none is free.
-	noSlot = 2 * time.Second
-	// noRenderer is the same if no renderer can be reached at all.
-	noRenderer = 30 * time.Second
-)
+// mostFetching is how long a page may wait for its requests, all together. A host with a long delay
+// would otherwise occupy a renderer for hours.
+const mostFetching = 10 * time.Minute
 
 // Scripts renders pages of a visit. It belongs to the visit's goroutine.
 type Scripts struct {
 	p          *Pages
-	slot       bool   // the visit may render pages
-	overloaded bool   // the answer to a request of a page was 429 or 503
-	missed     string // why a request of a page failed that may succeed later
+	slot       *fair.Claim // for the page that is fetched or rendered; nil: there is none
+	taken      time.Time   // when
+	overloaded bool        // the answer to a request of a page was 429 or 503
+	missed     string      // why a request of a page failed that may succeed later
 }
 
 // Ready reports whether a URL may be fetched now. It may not if its page will probably have to be
-// rendered, and no renderer is free; then the visit ends.
+// rendered, and no renderer is free; then the visit ends. Close is called after the URL.
 func (s *Scripts) Ready(u canon.URL) bool {
 	r := s.p.Shared.renderers
 	switch s.p.Requests.Config.RenderOf(u) {
@@ -50,18 +50,21 @@ func (s *Scripts) Ready(u canon.URL) bool {
 			return true
 		}
 	}
-	return s.takeSlot()
+	return r.renderer == nil || s.takeSlot(u)
 }
 
-// takeSlot takes a slot for the rest of the visit, or ends the visit if none is free.
-func (s *Scripts) takeSlot() bool {
-	if r := s.p.Shared.renderers; !s.slot && r.renderer != nil {
-		s.slot = r.try()
+// takeSlot takes a slot for a page, or ends the visit if none is free.
+func (s *Scripts) takeSlot(u canon.URL) bool {
+	if s.slot != nil {
+		return true
 	}
-	if !s.slot {
-		s.putBack(noSlot, "all renderers are in use")
+	slot, wait := s.p.Shared.renderers.try(u.Host(), time.Now())
+	if slot == nil {
+		s.putBack(wait, "all renderers are in use")
+		return false
 	}
-	return s.slot
+	s.slot, s.taken = slot, time.Now()
+	return true
 }
 
 // putBack ends the requests of the visit, and leaves its host alone for a time.
@@ -70,11 +73,11 @@ func (s *Scripts) putBack(wait time.Duration, why string) {
 	s.p.Requests.Account.NotBefore = max(s.p.Requests.Account.NotBefore, wait)
 }
 
-// Close returns what the visit has taken of what visits share.
+// Close returns the slot.
 func (s *Scripts) Close() {
-	if s.slot {
-		s.slot = false
-		s.p.Shared.renderers.leave()
+	if s.slot != nil {
+		s.slot.Release(time.Since(s.taken).Seconds())
+		s.slot = nil
 	}
 }
 
@@ -89,7 +92,7 @@ type rendering struct {
 // wantsRendering reports whether the scripts of a page are run before it is stored.
 func (s *Scripts) wantsRendering(u *crawl.VisitURL, a *wire.Answer, kind string, scan *htmlscan.Result) bool {
 	mode := s.p.Requests.Config.RenderOf(u.URL)
-	if mode == crawl.RenderNever || s.p.brings || kind != answer.HTML && kind != answer.XHTML {
+	if mode == crawl.RenderNever || s.p.brings || s.p.Shared.renderers.renderer == nil || kind != answer.HTML && kind != answer.XHTML {
 		return false
 	}
 	needs := needsScript(scan)
@@ -101,10 +104,10 @@ func (s *Scripts) wantsRendering(u *crawl.VisitURL, a *wire.Answer, kind string,
 	return !unwanted
 }
 
-// keepRendered runs the scripts of a page and publishes what they made of it. scan is of the page as
-// its server sent it, and is over afterwards.
+// keepRendered runs the scripts of a page and publishes what they made of it. scan is of the page
+// as its server sent it, and is over afterwards.
 func (s *Scripts) keepRendered(u *crawl.VisitURL, a *wire.Answer, kind string, scan *htmlscan.Result, r *crawl.Result) {
-	if s.p.Shared.renderers.renderer != nil && !s.takeSlot() {
+	if !s.takeSlot(u.URL) {
 		s.p.gather.done()
 		*r = crawl.Result{URL: u.URL, Class: crawl.Returned}
 		return
@@ -114,40 +117,54 @@ func (s *Scripts) keepRendered(u *crawl.VisitURL, a *wire.Answer, kind string, s
 	raw.Body = slices.Clone(a.Body)
 	how := rendering{capture: s.rawCapture(u, &raw, scan)}
 	s.p.gather.done()
+	s.p.Requests.Session.Memory.Done()
 	done, err := s.render(u, &raw)
 	var failed *render.Failed
 	var later *Later
+	missed := s.missed
 	switch {
-	case err == nil && s.missed != "" && u.Attempts+1 < crawl.MaxAttempts:
-		r.Class, r.Reason, r.Rule = crawl.Retry, crawl.ReasonRendering, s.missed
+	case errors.As(err, &later) && s.p.Shared.renderers.mayPutBack(u.URL):
+		s.putBack(later.Wait, later.Why)
+		*r = crawl.Result{URL: u.URL, Class: crawl.Returned}
+		return
+	case errors.As(err, &later):
+		s.putBack(later.Wait, later.Why)
+		missed = later.Why
+	case errors.Is(err, render.ErrUnavailable):
+		s.p.Shared.noRenderer(err)
+		s.putBack(noRenderer, err.Error())
+		*r = crawl.Result{URL: u.URL, Class: crawl.Returned}
+		return
+	case errors.Is(err, render.ErrLost):
+		missed = err.Error()
+	case errors.Is(err, errVisitOver) && missed == "":
+		s.putBack(noSlot, err.Error())
+		*r = crawl.Result{URL: u.URL, Class: crawl.Returned}
+		return
+	}
+	s.p.Shared.renderers.rendered(u.URL)
+	again := u.Attempts+1 < crawl.MaxAttempts
+	switch {
+	case errors.Is(err, errOverloaded) && again:
+		r.Class, r.Reason = crawl.Retry, crawl.ReasonOverload
+	case missed != "" && !errors.As(err, &failed) && again:
+		r.Class, r.Reason, r.Rule = crawl.Retry, crawl.ReasonRendering, missed
 	case err == nil:
 		how.state, how.note = crawl.RenderingDone, noteOf(done)
 		s.keepAs(u, rendered(&raw, done), answer.HTML, &first, how, done.Links, r)
-	case errors.As(err, &failed):
-		how.state, how.note = crawl.RenderingFailed, "rendering failed: "+failed.Why
-		s.keepAs(u, &raw, kind, nil, how, nil, r)
-	case errors.Is(err, errOverloaded):
-		r.Class, r.Reason = crawl.Retry, crawl.ReasonOverload
 	default:
-		switch {
-		case errors.As(err, &later):
-			s.putBack(later.Wait, later.Why)
-		case errors.Is(err, render.ErrUnavailable):
-			s.p.Shared.noRenderer(err)
-			s.putBack(noRenderer, err.Error())
-		default:
-			s.putBack(noSlot, err.Error())
+		why := missed
+		if failed != nil {
+			why = failed.Why
 		}
-		*r = crawl.Result{URL: u.URL, Class: crawl.Returned}
+		how.state, how.note = crawl.RenderingFailed, "rendering failed: "+cmp.Or(why, err.Error())
+		s.keepAs(u, &raw, kind, nil, how, nil, r)
 	}
 }
 
 // render runs the scripts of a page.
 func (s *Scripts) render(u *crawl.VisitURL, a *wire.Answer) (*render.Result, error) {
 	renderer := s.p.Shared.renderers.renderer
-	if renderer == nil {
-		return nil, fmt.Errorf("%w in this process", render.ErrUnavailable)
-	}
 	ctx, cancel := context.WithCancel(s.p.Requests.Session.Waiting)
 	defer cancel()
 	var ended error
@@ -157,6 +174,9 @@ func (s *Scripts) render(u *crawl.VisitURL, a *wire.Answer) (*render.Result, err
 	done, err := renderer.Render(ctx, s.pageFor(u, a), func(q render.Request) render.Response {
 		if ended != nil {
 			return refused(ended.Error())
+		}
+		if fetching > mostFetching {
+			return refused(fmt.Sprintf("the page has waited %v for its requests", mostFetching))
 		}
 		asked := time.Now()
 		r, err := s.resource(ctx, u.URL, &q)
@@ -169,16 +189,18 @@ func (s *Scripts) render(u *crawl.VisitURL, a *wire.Answer) (*render.Result, err
 	})
 	s.p.Requests.Metrics.Spent(metrics.Render, start.Add(fetching))
 	switch {
+	case s.p.Requests.Session.Waiting.Err() != nil:
+		return nil, errVisitOver
 	case ended != nil:
 		return nil, ended
-	case err != nil && ctx.Err() != nil:
-		return nil, errVisitOver
+	case errors.Is(err, render.ErrUnavailable):
+		s.p.Shared.renderers.unavailable(time.Now())
 	}
 	return done, err
 }
 
-// pageFor returns a page as the renderer gets it. Its clock begins with the day, so that a page that
-// shows the date changes once a day, and not with each visit.
+// pageFor returns a page as the renderer gets it. Its clock begins with the day, so that a page
+// that shows the date changes once a day, and not with each visit.
 func (s *Scripts) pageFor(u *crawl.VisitURL, a *wire.Answer) *render.Page {
 	h := plainHeader(a.Header)
 	if h.Get("Content-Type") == "" {
@@ -206,8 +228,8 @@ func rendered(raw *wire.Answer, r *render.Result) *wire.Answer {
 	return &a
 }
 
-// keepAs publishes a page that was rendered, or could not be. first is what was found in the page as
-// its server sent it: of two statements the stricter one applies. It is nil if that is what is
+// keepAs publishes a page that was rendered, or could not be. first is what was found in the page
+// as its server sent it: of two statements the stricter one applies. It is nil if that is what is
 // stored. gone are addresses to which scripts wanted to go.
 func (s *Scripts) keepAs(u *crawl.VisitURL, a *wire.Answer, kind string, first *htmlscan.Result, how rendering, gone []string, r *crawl.Result) {
 	start := time.Now()

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"strings"
@@ -18,15 +19,17 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// What rendered pages request. A request of a page is one of ours: it is asked for in a visit to its
-// host, if the robots.txt of its origin allows it, with the delay, the guard and the account of that
-// visit.
+// What rendered pages request. A request of a page is one of ours: it is asked for in a visit to
+// its host, if the robots.txt of its origin allows it, with the delay, the guard and the account of
+// that visit.
 
 const (
 	// mostResource is how many bytes are read of one answer.
 	mostResource = 8 << 20
 	// mostErrorBody is how many bytes are read of an answer that is an error.
 	mostErrorBody = 64 << 10
+	// mostField is how long a field of a request may be that a page decides.
+	mostField = 256
 )
 
 // Later is the error of Options.Elsewhere if the page has to be rendered later.
@@ -50,13 +53,20 @@ func (s *Scripts) resource(ctx context.Context, u canon.URL, q *render.Request) 
 	if err != nil {
 		return refused("it is no address that can be requested"), nil
 	}
+	origin := target.Origin()
+	switch {
+	case origin != u.Origin() && s.p.HasCredentials(origin):
+		return refused("it would carry credentials, which are not for other origins"), nil
+	case s.p.Requests.Forgotten(target):
+		return refused(string(crawl.ReasonForgotten)), nil
+	case len(q.Origin) > mostField || !visible(q.Origin):
+		return refused("its fields are malformed"), nil
+	case len(q.Accept) > mostField || !visible(q.Accept):
+		q.Accept = ""
+	}
 	cache, key := s.p.Shared.renderers.cache, resources.KeyOf(q)
 	if r, fresh, _, ok := cache.Get(key, time.Now()); ok && fresh {
 		return ofMethod(q, r), nil
-	}
-	origin := target.Origin()
-	if origin != u.Origin() && s.p.HasCredentials(origin) {
-		return refused("it would carry credentials, which are not for other origins"), nil
 	}
 	if target.Host() == u.Host() {
 		r := s.Resource(target, q)
@@ -77,6 +87,9 @@ func (s *Scripts) resource(ctx context.Context, u canon.URL, q *render.Request) 
 		}
 		r = there.Resource(target, q)
 		s.missed = cmp.Or(s.missed, there.missed)
+		if r.Refused == errVisitOver.Error() {
+			s.missed = cmp.Or(s.missed, fmt.Sprintf("the visit to %s ended early", origin.Host))
+		}
 	})
 	var later *Later
 	switch {
@@ -127,7 +140,7 @@ func (s *Scripts) Resource(u canon.URL, q *render.Request) render.Response {
 		}
 		return refused(fail.String())
 	}
-	if a.Status >= 500 {
+	if a.Status >= 500 || answer.Overloaded(a.Status) {
 		s.missed = cmp.Or(s.missed, answer.StatusText(&a))
 	}
 	if answer.Overloaded(a.Status) {
@@ -151,7 +164,7 @@ func (s *Scripts) Resource(u canon.URL, q *render.Request) render.Response {
 // is no Referer.
 func resourceHeader(q *render.Request, conditions http.Header) http.Header {
 	h := http.Header{"Accept": {"*/*"}}
-	if accept := q.Accept; accept != "" && len(accept) <= 256 && visible(accept) {
+	if accept := q.Accept; accept != "" {
 		h["Accept"] = []string{accept}
 	}
 	if q.Origin != "" {

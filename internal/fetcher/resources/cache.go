@@ -40,7 +40,16 @@ type entry struct {
 // entryBytes is about how much memory an entry takes beside its body.
 const entryBytes = 2 << 10
 
-func (e *entry) size() int64 { return int64(len(e.r.Body)+len(e.key.URL)) + entryBytes }
+func (e *entry) size() int64 {
+	n := len(e.r.Body) + len(e.key.URL) + len(e.key.Accept) + len(e.key.Origin)
+	for name, values := range e.r.Header {
+		n += len(name)
+		for _, v := range values {
+			n += len(v)
+		}
+	}
+	return int64(n) + entryBytes
+}
 
 // New makes a cache of at most this many bytes.
 func New(most int64) *Cache {

@@ -50,6 +50,8 @@ func TestFreshness(t *testing.T) {
 		{render.Script, 200, header("Vary", "*"), 0, false},
 		{render.Script, 404, header(), time.Hour, true},
 		{render.Script, 301, header("Location", "/x"), time.Hour, true},
+		{render.Script, 302, header("Location", "/x"), 0, false},
+		{render.Script, 302, header("Location", "/x", "Cache-Control", "max-age=60"), time.Minute, true},
 		{render.Script, 500, header("Cache-Control", "max-age=60"), 0, false},
 		{render.Script, 206, header("Cache-Control", "max-age=60"), 0, false},
 		{render.Script, 401, header(), 0, false},

@@ -52,7 +52,10 @@ func freshness(kind render.Kind, r *render.Response, now time.Time) (fresh time.
 	if len(r.Header["Expires"]) > 0 { // "0" and everything that is no date: it is over
 		return 0, true
 	}
-	if kind == render.Data {
+	switch {
+	case r.Status == http.StatusFound || r.Status == http.StatusSeeOther || r.Status == http.StatusTemporaryRedirect:
+		return 0, false // RFC 9111 §4.2.2: only if the header says how long
+	case kind == render.Data:
 		return leastFreshData, true
 	}
 	return leastFreshCode, true

@@ -47,6 +47,7 @@ func (v *Visit) Run() {
 	for i, u := range urls {
 		r := crawl.Result{URL: u.URL, Class: crawl.Retry, Reason: crawl.ReasonProtocol, Rule: ourMistake}
 		v.safely(u.URL, func() { r = v.one(u) })
+		v.pages.Scripts.Close()
 		v.pages.Ended(r.URL, r.Class)
 		r.Rule = crawl.ShortDetail(r.Rule)
 		v.publisher.Result(r)

@@ -168,6 +168,11 @@ func (m *Memory) Gathered(n int64) {
 	}
 }
 
+// Done returns the memory of the last page before the next request, and its body is not valid any
+// more. Whoever goes on with a copy of the body, and has others send requests, must not have memory
+// that they may wait for.
+func (m *Memory) Done() { m.release() }
+
 // release returns the memory of the last page.
 func (m *Memory) release() {
 	m.gathered.release()

@@ -7,9 +7,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// What a rendered page needs of another host is caused by the page's host, too. An application needs
-// data of its servers for each of its pages, so its allowance is larger than that of auxiliary
-// requests, and is counted separately.
+// What a rendered page needs of another host is caused by the page's host, too. An application
+// needs data of its servers for each of its pages, so its allowance is larger than that of
+// auxiliary requests, and is counted separately.
 var (
 	// CausedByPages is for visits to one party that pages of another one need.
 	CausedByPages = fair.Allowance{Burst: 512, Every: 10 * time.Second}

@@ -16,8 +16,8 @@ const DownloadQuota = time.Second
 
 // Download makes a visit without URLs: the permission to send requests to a host, with its delay
 // and without another visit at the same time. The visit contains what is known of the origin's
-// robots.txt. An unknown host is added: its delay and its rules are stored as for any other. by is the
-// host of the page that needs something there; empty: it is for a download.
+// robots.txt. An unknown host is added: its delay and its rules are stored as for any other. by is
+// the host of the page that needs something there; empty: it is for a download.
 func (s *Visits) Download(o canon.Origin, by canon.Host, now time.Time) (*crawl.Visit, error) {
 	if !s.MayGrant(now) {
 		return nil, s.ledger.Phase.Err
@@ -25,9 +25,12 @@ func (s *Visits) Download(o canon.Origin, by canon.Host, now time.Time) (*crawl.
 	if by != "" && s.polite.Caused.ResourceFrom(o, by).After(now) {
 		return nil, nil
 	}
-	h, err := s.ledger.HostOf(o.Host)
+	h, err := s.hostFor(o.Host, by)
 	if err != nil {
 		return nil, s.ledger.Fail(err)
+	}
+	if h == nil {
+		return nil, nil
 	}
 	if why, _ := s.polite.Closed(h, now); why != "" {
 		return nil, nil
@@ -60,4 +63,17 @@ func (s *Visits) Download(o canon.Origin, by canon.Host, now time.Time) (*crawl.
 		ID: v.ID, Shard: s.ledger.ID, Host: h.Name, Delay: s.polite.GrantDelay(h), Lease: times.Lease, Hurried: s.ledger.Judge.Hurries(h.Name),
 		DelaySource: s.polite.DelayOf(h).Source, Robots: []crawl.Robots{r},
 	}, nil
+}
+
+// hostFor returns the host of a name. Pages could invent names at no cost, so for them a new name
+// counts like that of a link: the result is nil if its domain has too many.
+func (s *Visits) hostFor(name, by canon.Host) (*hosts.Host, error) {
+	if by == "" {
+		return s.ledger.HostOf(name)
+	}
+	h, err := s.urls.LinkedHost(name, false)
+	if h != nil && h.Closed {
+		return nil, err
+	}
+	return h, err
 }

@@ -191,8 +191,8 @@ func TestDownloadTakesTurns(t *testing.T) {
 	})
 }
 
-// What pages of one party need of another one has an allowance, which a restart does not renew. What
-// they need of their own party has none.
+// What pages of one party need of another one has an allowance, which a restart does not renew.
+// What they need of their own party has none.
 func TestVisitsThatPagesNeedHaveAnAllowance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := opened(t, shardtest.Spec())
@@ -229,6 +229,26 @@ func TestVisitsThatPagesNeedHaveAnAllowance(t *testing.T) {
 		time.Sleep(polite.CausedByPages.Every)
 		if !visit("www.pages.example") || visit("www.pages.example") {
 			t.Error("it is not one more after its time")
+		}
+	})
+}
+
+// Names that pages invent are limited like those of links.
+func TestNamesThatPagesInvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := opened(t, shardtest.Spec())
+		n := 0
+		for i := range 5000 {
+			v, err := o.visits.Download(canon.Origin{Scheme: "http", Host: canon.Host(fmt.Sprintf("n%d.evil.example", i)), Port: 80}, "www.evil.example", time.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v != nil {
+				n++
+			}
+		}
+		if n == 0 || n > 1000 {
+			t.Errorf("%d of 5,000 names are visited", n)
 		}
 	})
 }

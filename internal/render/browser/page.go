@@ -58,6 +58,9 @@ var (
 func (b *process) render(parent context.Context, p *render.Page, opt Options, fetch render.Fetch) (*render.Result, error) {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
+	if len(b.pipes) > 0 { // a browser that does not read would hold up whoever writes to it
+		defer context.AfterFunc(ctx, func() { _ = b.pipes[0].Close() })()
+	}
 	o := &open{
 		conn: b.conn, page: p, limits: p.Limits.WithDefaults(), links: map[string]bool{},
 		expired: make(chan struct{}, 1), crash: func() { cancel(errCrashed) },

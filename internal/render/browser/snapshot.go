@@ -306,7 +306,7 @@ func (w *writer) declare() {
 
 // isCharset reports whether a meta element names the charset of the original.
 func isCharset(w *writer, i int) bool {
-	return w.attr(i, "charset") != "" || strings.EqualFold(strings.TrimSpace(w.attr(i, "http-equiv")), "content-type")
+	return w.attr(i, "charset") != "" && w.attr(i, "name") == "" || strings.EqualFold(strings.TrimSpace(w.attr(i, "http-equiv")), "content-type")
 }
 
 // begin writes a start tag.
@@ -369,7 +369,7 @@ func (w *writer) script(i int) {
 
 // isData reports whether a script element of this type has data that readers of pages use.
 func isData(kind string) bool {
-	return strings.HasSuffix(kind, "+json") || kind == "application/json" || kind == "text/turtle" || kind == "text/n3"
+	return strings.HasSuffix(kind, "+json") || kind == "application/json" || kind == "application/rsl+xml" || kind == "text/turtle" || kind == "text/n3"
 }
 
 // isBase reports whether a node is a base element that sets the base address.

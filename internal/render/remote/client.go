@@ -57,9 +57,15 @@ func (c *client) Render(ctx context.Context, p *render.Page, fetch render.Fetch)
 		return nil, failure(ctx, err)
 	}
 	defer s.close("")
+	reconnects := c.nc.Stats().Reconnects
 	r, err := (&conversation{session: s, page: p, limits: p.Limits.WithDefaults(), fetch: fetch}).run(page)
 	if failed := (*render.Failed)(nil); err == nil || errors.As(err, &failed) {
 		return r, err
+	}
+	// If our own connection was gone, nothing is known of the renderer.
+	away := !c.nc.IsConnected() || c.nc.Stats().Reconnects != reconnects
+	if ctx.Err() == nil && !errors.Is(err, errLeft) && !away {
+		return nil, fmt.Errorf("%w: %w", render.ErrLost, err)
 	}
 	return nil, failure(ctx, err)
 }

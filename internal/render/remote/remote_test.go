@@ -376,6 +376,7 @@ func TestKilled(t *testing.T) {
 				switch who {
 				case "renderer":
 					far.Cut(true)
+					want = render.ErrLost
 				case "fetcher":
 					near.Cut(true)
 				case "context":
@@ -499,7 +500,8 @@ func TestMisbehaviour(t *testing.T) {
 			t.Errorf("a session without a page lasts for %v", took)
 		}
 		s.close("")
-		// A newer fetcher is refused with a reason.
+		// A newer fetcher is refused with a reason, when the slot is offered again.
+		synctest.Wait()
 		sub, err := nc.SubscribeSync(nc.NewInbox())
 		if err != nil {
 			t.Fatal(err)

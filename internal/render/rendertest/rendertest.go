@@ -39,8 +39,8 @@ type Renderer struct {
 	Work time.Duration
 	// Down says that no page can be rendered.
 	Down atomic.Bool
-	// Fault is called before a page is rendered ("render") and afterwards ("rendered"). If it returns
-	// an error, the renderer is gone. It may be nil.
+	// Fault is called before a page is rendered ("render") and afterwards ("rendered"). If it
+	// returns an error, the renderer is gone. It may be nil.
 	Fault func(point string) error
 	// Pages counts the pages that were begun.
 	Pages atomic.Int64
