@@ -66,7 +66,7 @@ type DownloadVisit struct {
 // While do runs, nobody else sends anything to the host, so it should do its work and return.
 // Visits to other hosts may run at the same time.
 func (d *Downloader) Visit(ctx context.Context, origin canon.Origin, do func(v *DownloadVisit) error) error {
-	err := d.f.onDemand.visit(ctx, ctx, crawl.VisitRequest{Origin: origin}, func(v *visit.Visit, cut context.CancelFunc) error {
+	err := d.f.onDemand.visit(ctx, ctx, wanted{VisitRequest: crawl.VisitRequest{Origin: origin}}, func(v *visit.Visit, cut context.CancelFunc) error {
 		return do(&DownloadVisit{v, cut})
 	})
 	if ctx.Err() != nil {

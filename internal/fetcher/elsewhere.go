@@ -52,16 +52,18 @@ type vain struct{ since, until time.Time }
 var errInVain = fmt.Errorf("its host could not be visited for %v", elsewhereMost)
 
 // Elsewhere calls do with a visit to the host of an origin, on behalf of a visit to the host from.
-// If the error is a [visit.Later], the page is rendered later.
-func (s *task) Elsewhere(ctx context.Context, from canon.Host, origin canon.Origin, do func(v *visit.Visit)) error {
+// With public it reaches public addresses only. If the error is a [visit.Later], the page is
+// rendered later.
+func (s *task) Elsewhere(ctx context.Context, from canon.Host, origin canon.Origin, public bool, do func(v *visit.Visit)) error {
 	e, pair := &s.f.elsewhere, hostPair{from, origin.Host}
+	want := wanted{crawl.VisitRequest{Origin: origin, For: from}, public}
 	if err := e.begin(pair, time.Now()); err != nil {
 		return err
 	}
 	defer e.end(pair)
 	waiting, cancel := context.WithTimeout(ctx, about(elsewhereWait))
 	defer cancel()
-	err := s.f.onDemand.visit(ctx, waiting, crawl.VisitRequest{Origin: origin, For: from}, func(v *visit.Visit, _ context.CancelFunc) error {
+	err := s.f.onDemand.visit(ctx, waiting, want, func(v *visit.Visit, _ context.CancelFunc) error {
 		e.succeeded(pair)
 		do(v)
 		return nil

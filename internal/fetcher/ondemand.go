@@ -58,13 +58,19 @@ func (d *onDemand) owner(ctx context.Context, shard int) (string, error) {
 	}
 }
 
+// wanted is a visit that somebody asks for.
+type wanted struct {
+	crawl.VisitRequest
+	public bool // only public addresses may be reached
+}
+
 // visit waits for a visit to the host of want.Origin until waiting ends, and calls do with it. The
 // visit lasts until do returns, or ctx ends, which also cuts off what is running in it. The error
 // is that of do, or says why there was no visit. cut cuts off the running request.
-func (d *onDemand) visit(ctx, waiting context.Context, want crawl.VisitRequest, do func(v *visit.Visit, cut context.CancelFunc) error) error {
+func (d *onDemand) visit(ctx, waiting context.Context, want wanted, do func(v *visit.Visit, cut context.CancelFunc) error) error {
 	want.Fetcher, want.Max, want.Downloads = d.f.opt.Name, 1, true
 	for {
-		job, sent, err := d.take(waiting, want)
+		job, sent, err := d.take(waiting, want.VisitRequest)
 		if err != nil {
 			return fmt.Errorf("visit %s: %w", want.Origin.Host, err)
 		}
@@ -76,7 +82,7 @@ func (d *onDemand) visit(ctx, waiting context.Context, want crawl.VisitRequest, 
 
 // carryOut carries a granted visit out. If the host was not available, the visit was returned, and
 // do was not called.
-func (d *onDemand) carryOut(ctx, entering context.Context, want crawl.VisitRequest, job *crawl.Visit, sent time.Duration, do func(v *visit.Visit, cut context.CancelFunc) error) (had bool, err error) {
+func (d *onDemand) carryOut(ctx, entering context.Context, want wanted, job *crawl.Visit, sent time.Duration, do func(v *visit.Visit, cut context.CancelFunc) error) (had bool, err error) {
 	f := d.f
 	began := time.Now()
 	publishing, drop := context.WithCancel(context.WithoutCancel(ctx))
@@ -107,7 +113,11 @@ func (d *onDemand) carryOut(ctx, entering context.Context, want crawl.VisitReque
 	defer f.metrics.Running.Dec()
 	f.halts.add(job, halt, f.cfg.Load)
 	defer f.halts.remove(job)
-	v := f.begin(job, &task{f: f, yielded: true}, new(visit.Scratch), began, requests, waiting, publishing, lease)
+	own := &task{f: f, yielded: true}
+	if cfg := f.cfg.Load(); want.public && cfg.AllowPrivate {
+		own.cfg = cfg.Public()
+	}
+	v := f.begin(job, own, new(visit.Scratch), began, requests, waiting, publishing, lease)
 	defer func() {
 		v.Abort()
 		in.leave(publishing, v.PauseUntil())

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -15,7 +16,9 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/fetcher/visit"
+	"github.com/curtsy/curtsy/internal/fetcher/wire"
 	"github.com/curtsy/curtsy/internal/render/rendertest"
+	"github.com/curtsy/curtsy/internal/simnet"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -629,5 +632,56 @@ func TestRenderedWithALongDelay(t *testing.T) {
 			t.Errorf("result %+v", r)
 		}
 		a.polite(250 * time.Second)
+	})
+}
+
+// A page at a public address cannot have anything requested of a private one, although the crawl
+// may reach it.
+func TestRenderedReachesNoIntranet(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		a := &app{t: t, files: map[string]http.HandlerFunc{
+			"a.test/":            html(shell),
+			"a.test/app.js":      text("text/javascript", "text hello\nfetch http://intranet.test/data\nfetch http://cdn.test/data"),
+			"intranet.test/":     html(`<script>fetch http://cdn.test/data</script><p>page`),
+			"intranet.test/data": text("application/json", "secret"),
+			"cdn.test/data":      text("application/json", "data of the cdn"),
+		}}
+		spec := testSpec(1, "")
+		for _, at := range []string{"127.0.0.1:8080", "127.0.0.2:8080"} {
+			ln, err := simnet.Of(t).Listen("tcp", at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := &http.Server{Handler: a}
+			go s.Serve(ln)
+			t.Cleanup(func() { s.Close() })
+		}
+		spec.Resolve = []string{"intranet.test=127.0.0.1:8080", "*=127.0.0.2:8080"}
+		spec.Render, spec.Contact = crawl.RenderAlways, "me@example.org"
+		d := newDesk(t, 1)
+		d.onDemand = func(crawl.VisitRequest) bool { return true }
+		f := newFetcher(t, d.q, spec, Options{Renderer: new(rendertest.Renderer)})
+		f.client.Reach = func(addr netip.Addr) wire.Reach {
+			if addr == netip.MustParseAddr("127.0.0.2") {
+				return wire.Public
+			}
+			return wire.ReachOf(addr)
+		}
+		runFetcher(t, f)
+		r := only(t, d.outcome(d.grant(visitOf(t, "http://a.test/"))))
+		if r.Rendering != crawl.RenderingDone || !strings.Contains(r.Rule, "1 requests of its scripts were left out: address") {
+			t.Errorf("result %+v", r)
+		}
+		if body := string(unpack(t, d.pageOf("http://a.test/"))); strings.Contains(body, "secret") || !strings.Contains(body, "data of the cdn") {
+			t.Errorf("page %s", body)
+		}
+		if r := only(t, d.outcome(d.grant(visitOf(t, "http://intranet.test/")))); r.Rule != "" {
+			t.Errorf("a page of the intranet: %+v", r)
+		}
+		for _, u := range a.requests() {
+			if u == "intranet.test/data" {
+				t.Error("it was requested")
+			}
+		}
 	})
 }

@@ -1,6 +1,7 @@
 package fetcher
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -287,16 +288,16 @@ func (r *runner) start(job *crawl.Visit, h *visit.Scratch, sent time.Duration) {
 }
 
 // begin makes a granted visit ready to be carried out. For the contexts see visit.Grant.
-func (f *Fetcher) begin(job *crawl.Visit, s *task, h *visit.Scratch, began time.Time, requests, waiting, publishing context.Context, l *wire.Lease) *visit.Visit {
+func (f *Fetcher) begin(job *crawl.Visit, s *task, h *visit.Scratch, began time.Time, sending, waiting, publishing context.Context, l *wire.Lease) *visit.Visit {
 	clock := f.wall.Micro(began) + f.clocks.ahead(job.Shard).Microseconds()
 	var book visit.RequestLog
 	if f.requestLog != nil {
 		book = f.requestLog.begin(job, began, clock)
 	}
 	return f.deps.New(visit.Grant{
-		Job: job, Config: f.cfg.Load(), Scratch: h, Sink: s, Lease: l, Began: began, Clock: clock, RequestLog: book,
+		Job: job, Config: cmp.Or(s.cfg, f.cfg.Load()), Scratch: h, Sink: s, Lease: l, Began: began, Clock: clock, RequestLog: book,
 		Trace:    f.traces.Visit(job.Shard, job.ID),
 		Open:     func() bool { return f.cfg.Load().Open(job.Host, time.Now()) },
-		Requests: requests, Waiting: waiting, Publishing: publishing,
+		Requests: sending, Waiting: waiting, Publishing: publishing,
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/fetcher/requests"
 	"github.com/curtsy/curtsy/internal/fetcher/visit"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
@@ -11,8 +12,9 @@ import (
 // task is a running visit as its fetcher sees it. It is the sink of the visit.
 type task struct {
 	f       *Fetcher
-	scratch *visit.Scratch // the visit's, unless another scratch has replaced it
-	yielded bool           // another scratch has replaced it; guarded by backpressure.mu
+	scratch *visit.Scratch   // the visit's, unless another scratch has replaced it
+	cfg     *requests.Config // of this visit alone; nil: that of the fetcher
+	yielded bool             // another scratch has replaced it; guarded by backpressure.mu
 }
 
 // AppendEvent appends an event to a shard's log and returns when it is stored.

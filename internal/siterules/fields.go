@@ -31,7 +31,7 @@ var (
 	// sinks of a feed use. TestReservedNames compares them with those packages.
 	columns = strings.Fields("alias_of aliases after before body canonical changed charset content cut deleted depth description digest domain etag explain fetched fetched_at " +
 		"fields found_on format history host html id in intitle inurl kept_until lang language last_changed length license markdown max_snippet modified op page path per " +
-		"pages q query reason removed robots rules sha256 shard site size snippet snippet_allowed sort source status text time title truncated type url usage vary withheld year")
+		"pages q query reason removed rendering robots rules sha256 shard site size snippet snippet_allowed sort source status text time title truncated type url usage vary withheld year")
 	columnStarts = []string{"url_", "fetch_", "content_", "usage_", "curtsy_"}
 )
 

@@ -111,3 +111,10 @@ func UserAgent(spec crawl.Spec) string {
 	}
 	return ua
 }
+
+// Public returns a copy with which only public addresses are reached.
+func (c *Config) Public() *Config {
+	public := *c
+	public.AllowPrivate = false
+	return &public
+}

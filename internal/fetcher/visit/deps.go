@@ -41,8 +41,9 @@ type Sink interface {
 	Forgotten(u canon.URL) bool
 	// Elsewhere calls do with a visit to the host of an origin, on behalf of a visit to the host
 	// from. It waits for that visit, and an error says why there was none. The visit that asks ends
-	// with ctx, and must not last longer because of it.
-	Elsewhere(ctx context.Context, from canon.Host, origin canon.Origin, do func(v *Visit)) error
+	// with ctx, and must not last longer because of it. public: only public addresses may be
+	// reached, because the page that asks is at one.
+	Elsewhere(ctx context.Context, from canon.Host, origin canon.Origin, public bool, do func(v *Visit)) error
 }
 
 // Options say what visits do. The zero value of a field stands for its default.
@@ -156,7 +157,7 @@ func (k *Deps) New(g Grant) *Visit {
 		Requests: v.requests, Sites: v.sites, Publisher: v.publisher, Shared: k.pages, Context: g.Publishing,
 		MaxBody: k.opt.MaxBody, MaxCatalogue: k.opt.MaxCatalogue, HasCredentials: k.client.HasCredentials,
 		Elsewhere: func(ctx context.Context, origin canon.Origin, do func(*page.Scripts)) error {
-			return g.Sink.Elsewhere(ctx, job.Host, origin, func(there *Visit) { do(&there.pages.Scripts) })
+			return g.Sink.Elsewhere(ctx, job.Host, origin, v.requests.Session.Public(), func(there *Visit) { do(&there.pages.Scripts) })
 		},
 	}, &h.page)
 	return v

@@ -206,6 +206,9 @@ func (h *Session) Parties() []fair.Party {
 // Private reports whether the address that was dialled last is private.
 func (h *Session) Private() bool { return h.where.Load() == int32(private)+1 }
 
+// Public reports whether the address that was dialled last is public.
+func (h *Session) Public() bool { return h.where.Load() == int32(Public)+1 }
+
 // BlockOf returns the address that a session dialled last, and for IPv6 the first one of its /64.
 // It is "" if none was dialled, or if only the proxy knows it. It may be called at any time.
 func BlockOf(h *Session) string { return h.token.blockName() }

@@ -25,7 +25,13 @@ func (s *Visits) Download(o canon.Origin, by canon.Host, now time.Time) (*crawl.
 	if by != "" && s.polite.Caused.ResourceFrom(o, by).After(now) {
 		return nil, nil
 	}
-	h, err := s.hostFor(o.Host, by)
+	var h *hosts.Host
+	var err error
+	if by == "" {
+		h, err = s.ledger.HostOf(o.Host)
+	} else {
+		h, err = s.urls.PageHost(o.Host)
+	}
 	if err != nil {
 		return nil, s.ledger.Fail(err)
 	}
@@ -63,17 +69,4 @@ func (s *Visits) Download(o canon.Origin, by canon.Host, now time.Time) (*crawl.
 		ID: v.ID, Shard: s.ledger.ID, Host: h.Name, Delay: s.polite.GrantDelay(h), Lease: times.Lease, Hurried: s.ledger.Judge.Hurries(h.Name),
 		DelaySource: s.polite.DelayOf(h).Source, Robots: []crawl.Robots{r},
 	}, nil
-}
-
-// hostFor returns the host of a name. Pages could invent names at no cost, so for them a new name
-// counts like that of a link: the result is nil if its domain has too many.
-func (s *Visits) hostFor(name, by canon.Host) (*hosts.Host, error) {
-	if by == "" {
-		return s.ledger.HostOf(name)
-	}
-	h, err := s.urls.LinkedHost(name, false)
-	if h != nil && h.Closed {
-		return nil, err
-	}
-	return h, err
 }

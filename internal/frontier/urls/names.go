@@ -51,6 +51,16 @@ func (s *URLs) LinkedHost(name canon.Host, seed bool) (*hosts.Host, error) {
 	return h, err
 }
 
+// PageHost returns the host of which a rendered page needs something. Pages could invent names at
+// no cost, so a new name counts like that of a link: the result is nil if its domain has too many.
+func (s *URLs) PageHost(name canon.Host) (*hosts.Host, error) {
+	h, err := s.LinkedHost(name, false)
+	if h != nil && h.Closed {
+		return nil, err
+	}
+	return h, err
+}
+
 // openHost accepts a closed name and queues its known URLs.
 func (s *URLs) openHost(h *hosts.Host) error {
 	if err := s.ledger.OpenHost(h); err != nil {
