@@ -173,6 +173,9 @@ func printPlan(w io.Writer, r *plan.Report, spec crawl.Spec) {
 	}
 	line("datasets", "%s", announced(r))
 	line("requests", "%s, with those for robots.txt, sitemaps and data.txt", humanize.Comma(r.Requests))
+	if r.Rendering {
+		line("", "what the scripts of pages request is not among them, and takes more time (--render)")
+	}
 	line("duration", "%s", atLeast(r))
 	for i := range r.Hosts[:min(len(r.Hosts), planHosts)] {
 		h := &r.Hosts[i]

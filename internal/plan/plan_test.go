@@ -222,6 +222,13 @@ func TestPlanSaysWhatItsPagesAre(t *testing.T) {
 				t.Errorf("%d pages, %s; want %d, %s", r.Pages, r.PagesAre, tt.pages, tt.are)
 			}
 		}
+		for render, want := range map[string]bool{"": false, crawl.RenderNever: false, crawl.RenderAuto: true} {
+			changed := spec
+			changed.Render = render
+			if r := planOf(t, web, changed, nil); r.Rendering != want {
+				t.Errorf("--render %q: rendering %v", render, r.Rendering)
+			}
+		}
 		web.ResetLog()
 		r := planOf(t, web, spec, func(o *Options) { o.MaxURLs = 10 })
 		if r.Cut == "" || r.PagesAre != PagesAtLeast {

@@ -9,6 +9,7 @@ import (
 	"github.com/curtsy/curtsy/internal/control"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier"
+	"github.com/curtsy/curtsy/internal/siterules"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -28,6 +29,9 @@ type Report struct {
 	PagesAre string `json:"pages_are"`
 	// Requests is the number of all requests: for pages, robots.txt, sitemaps and data.txt.
 	Requests int64 `json:"requests"`
+	// Rendering: scripts of pages would be run. What they request is not in Requests, because it is
+	// known only when the pages are there.
+	Rendering bool `json:"rendering,omitempty"`
 	// ShortestS is the least time that the requests take, in seconds, with the delays of the hosts
 	// and with responses as fast as those to the plan. Longest is the host that takes longest.
 	ShortestS float64 `json:"shortest_s"`
@@ -108,6 +112,8 @@ func newReport(spec crawl.Spec, cut string) *Report {
 		Scope: control.Words(spec), Titles: []string{}, Refusals: []Refusal{}, Hosts: []Host{}, Cut: cut,
 		groups: map[Refusal]int64{}, hosts: map[string]*Host{}, seeds: map[canon.URL]bool{},
 	}
+	sites, err := siterules.Of(&spec)
+	r.Rendering = spec.Render != "" && spec.Render != crawl.RenderNever || err == nil && sites.Renders()
 	for _, s := range spec.Seeds {
 		r.seeds[canon.URL(s)] = true
 	}
