@@ -296,7 +296,7 @@ func TestDatasets(t *testing.T) {
 
 // A table without rows is a valid table.
 func TestNone(t *testing.T) {
-	if rows, f := read(t, written(t, 0, func(int) export.Page { return export.Page{} })); len(rows) != 0 || f.MetaData().Schema.NumColumns() != 39 {
+	if rows, f := read(t, written(t, 0, func(int) export.Page { return export.Page{} })); len(rows) != 0 || f.MetaData().Schema.NumColumns() != 40 {
 		t.Errorf("%d rows, %d columns", len(rows), f.MetaData().Schema.NumColumns())
 	}
 }
