@@ -13,9 +13,20 @@ type SearchRequest struct {
 	Limit  int    `json:"limit"`            // the maximum number of hits
 	// Explain asks for the signals of each hit.
 	Explain bool `json:"explain,omitempty"`
-	// Sort is the name of a field of the site rules, of type keyword, number, date or boolean: the
-	// lowest value is first. With a "-" before it the highest is. Empty: the best hit is first.
+	// Sort is "date", or the name of a field of the site rules, of type keyword, number, date or
+	// boolean: the lowest value is first. With a "-" before it the highest is. Empty: the best hit
+	// is first.
 	Sort string `json:"sort,omitempty"`
+	// Cursor is Next of an earlier answer to the same request: the hits after it are wanted, and
+	// Offset is ignored. Empty: those from Offset on.
+	Cursor string `json:"cursor,omitempty"`
+	// Languages are those that the reader prefers, best first: ISO 639-1. Of the translations of a
+	// page, the one in the first of these is the hit.
+	Languages []string `json:"languages,omitempty"`
+	// PerSite is the maximum number of hits from one host; 0 means that there is no limit.
+	PerSite int `json:"per_site,omitempty"`
+	// Verbatim asks for the words as they were typed: no other spelling is used instead.
+	Verbatim bool `json:"verbatim,omitempty"`
 }
 
 // SearchAnswer is the answer of a whole crawl to a SearchRequest.
@@ -31,6 +42,11 @@ type SearchAnswer struct {
 	// Suggestion is a similar query with words that are more frequent in the crawl; it may be
 	// empty.
 	Suggestion string `json:"suggestion,omitempty"`
+	// Corrected is the query that was answered, if words of the one that was typed were taken for
+	// typing errors; Verbatim asks for the query as it was typed. Empty: they were not.
+	Corrected string `json:"corrected,omitempty"`
+	// Next is the Cursor with which the following hits can be asked for. Empty: there are none.
+	Next string `json:"next,omitempty"`
 	// Facets count the pages that match by "site", "lang", "type" and "year", and by fields of the
 	// site rules that have few values, most first.
 	Facets map[string][]FacetValue `json:"facets,omitempty"`
@@ -60,6 +76,13 @@ type Hit struct {
 	// Also are other addresses of the hit: mirrors, pages with the same content, and pages that
 	// name this one as canonical.
 	Also []string `json:"also,omitempty"`
+	// Section is the section of the page that answers the query best, if the page has sections that
+	// can be linked to, and one of them is better than the rest.
+	Section *Section `json:"section,omitempty"`
+	// Translations are the same page in other languages.
+	Translations []Translation `json:"translations,omitempty"`
+	// Pinned says that the search settings put the hit in its place.
+	Pinned bool `json:"pinned,omitempty"`
 	Lang string   `json:"lang,omitempty"` // ISO 639-1, as declared or detected
 	Type string   `json:"type,omitempty"` // media type
 	Date Date     `json:"date,omitzero"`  // of the page, or else its Last-Modified
@@ -96,6 +119,18 @@ type Hit struct {
 	// was not recorded then. Of several copies on different hosts the oldest is shown.
 	StoredSince time.Time `json:"held_since,omitzero"`
 	Usage       Usage     `json:"usage"`
+}
+
+// Section is a part of a page below a heading with an address.
+type Section struct {
+	Title string `json:"title"` // of the heading, as plain text
+	URL   string `json:"url"`   // of the page, with the heading's fragment
+}
+
+// Translation is the address of a page in another language.
+type Translation struct {
+	Lang string `json:"lang"` // ISO 639-1
+	URL  string `json:"url"`
 }
 
 // Date is a day, UTC.
