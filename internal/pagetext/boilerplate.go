@@ -13,7 +13,8 @@ import (
 //   - hard marks: nav, header, footer, aside, their roles, and elements with such a word in their
 //     class or id. A header with an h1 belongs to the page itself, and so does one in an article
 //   - soft marks: tables of contents, and lists and divisions that consist mostly of links
-//   - if main, article or role=main contain most of the text: everything outside them
+//   - if main, article or role=main contain most of the text: everything outside them. If main or
+//     role=main contain a paragraph, that is enough, because a page says by them what it is about
 //
 // A page is never all boilerplate. If the marks leave less than a fifth of the text, the soft marks
 // do not count: the page is a list. If less than a fifth is left even then, nothing is boilerplate.
@@ -126,6 +127,9 @@ func (r *walk) classify(o frame) {
 		if r.mains == 0 {
 			r.main = addPart(r.main, part{from, to})
 		}
+		if o.explicit {
+			r.explicit = addPart(r.explicit, part{from, to})
+		}
 		return
 	}
 	switch {
@@ -159,26 +163,19 @@ func (r *walk) boilerplate(size int) []Span {
 	if r.part {
 		most = size // the beginning of a page may consist mostly of boilerplate
 	}
+	if n := lengthOf(r.explicit); n >= leastMain && !r.part || n >= 4*leastMain {
+		// The page itself says what is around its main text, however much that is. Marks within
+		// the main text must leave a part of it.
+		r.outside(r.explicit, size)
+		most = size - n/5
+	}
 	r.union(size, r.hard, nil)
 	if covered(r.around) > most {
 		r.around = r.around[:0]
 		return nil
 	}
-	inMain := 0
-	for _, p := range r.main {
-		inMain += p.to - p.from
-	}
-	if 2*inMain > size-covered(r.around) {
-		last := 0
-		for _, p := range r.main {
-			if p.from > last {
-				r.hard = append(r.hard, part{last, p.from})
-			}
-			last = p.to
-		}
-		if last < size {
-			r.hard = append(r.hard, part{last, size})
-		}
+	if 2*lengthOf(r.main) > size-covered(r.around) {
+		r.outside(r.main, size)
 	}
 	r.union(size, r.hard, r.soft)
 	if covered(r.around) > most {
@@ -188,6 +185,30 @@ func (r *walk) boilerplate(size int) []Span {
 		r.around = r.around[:0]
 	}
 	return r.around
+}
+
+// leastMain is the length in bytes of a paragraph of main text.
+const leastMain = 120
+
+func lengthOf(parts []part) (n int) {
+	for _, p := range parts {
+		n += p.to - p.from
+	}
+	return n
+}
+
+// outside marks all text outside the parts as boilerplate.
+func (r *walk) outside(parts []part, size int) {
+	last := 0
+	for _, p := range parts {
+		if p.from > last {
+			r.hard = append(r.hard, part{last, p.from})
+		}
+		last = p.to
+	}
+	if last < size {
+		r.hard = append(r.hard, part{last, size})
+	}
 }
 
 // union makes spans of parts, in order. Parts that overlap or touch become one span.

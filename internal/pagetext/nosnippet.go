@@ -2,6 +2,7 @@ package pagetext
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/curtsy/curtsy/internal/html"
 	"github.com/curtsy/curtsy/pkg/canon"
@@ -169,6 +170,11 @@ func (x *Extractor) Quotable(u canon.URL, contentType, charsetName string, body 
 	r := x.Read(u, contentType, "utf-8", body)
 	text, _ = r.Quotable()
 	return text, len(text) == 0 && len(r.Body) > 0
+}
+
+// Quiet reports whether any part of a span must not be shown.
+func (r *Reading) Quiet(s Span) bool {
+	return slices.ContainsFunc(r.Spans, func(q Span) bool { return q.Kind == NoSnippet && q.From < s.To && s.From < q.To })
 }
 
 // Quotable returns the text of the page with an ellipsis in the place of each part with

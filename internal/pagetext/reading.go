@@ -36,6 +36,9 @@ type Span struct {
 	From, To int
 	Kind     SpanKind
 	Level    int // of a Heading, 1 to 6
+	// Anchor is the id of a Heading, as it is written in the page: its own, or one that leads to
+	// it. ReadBeginning sets it, and Read leaves it out. It is part of the page's body.
+	Anchor []byte
 }
 
 // SpanKind is what a Span contains.
@@ -83,7 +86,7 @@ func (x *Extractor) Read(pageURL canon.URL, contentType, charsetName string, bod
 }
 
 // ReadBeginning reads about the first most bytes of a page's text, or all of it if there is no
-// more. all reports which. It finds no links. It recognises boilerplate by the beginning alone, so
+// more. all reports which. It finds no links, but the anchors of headings. It recognises boilerplate by the beginning alone, so
 // Read may decide otherwise. Its NoSnippet spans are those of Read.
 func (x *Extractor) ReadBeginning(contentType, charsetName string, body []byte, most int) (r Reading, all bool) {
 	return x.readSome("", contentType, charsetName, body, most)

@@ -26,6 +26,7 @@ type walk struct {
 	pre   int // where the open <pre> begins, -1 if none is open
 
 	hard, soft, main []part // see boilerplate.go
+	explicit         []part // those of main that are <main> or have that role
 	around           []Span
 
 	anchors []anchor
@@ -39,6 +40,7 @@ type walk struct {
 	links   []Link
 
 	quiet quiet // elements with data-nosnippet
+	ids   ids   // the anchors of headings
 
 	description []byte
 	named       bool // the description is from <meta name=description>
@@ -50,10 +52,11 @@ type frame struct {
 	element  element
 	mark     mark
 	main     bool
-	from     int // where its text begins
-	anchored int // walk.anchored there
-	anchors  int // links before it
-	headings int // headings before it
+	explicit bool // it is <main> or has that role
+	from     int  // where its text begins
+	anchored int  // walk.anchored there
+	anchors  int  // links before it
+	headings int  // headings before it
 }
 
 func (r *walk) reset(x *Extractor) {
@@ -62,7 +65,7 @@ func (r *walk) reset(x *Extractor) {
 	}
 	r.quiet.reset()
 	*r = walk{x: x, quiet: r.quiet, pre: -1, open: r.open[:0], spans: r.spans[:0], code: r.code[:0], hard: r.hard[:0], soft: r.soft[:0],
-		main: r.main[:0], around: r.around[:0], anchors: r.anchors[:0], alts: r.alts[:0], ref: r.ref[:0], links: r.links[:0],
+		main: r.main[:0], explicit: r.explicit[:0], around: r.around[:0], anchors: r.anchors[:0], alts: r.alts[:0], ref: r.ref[:0], links: r.links[:0],
 		description: r.description[:0]}
 }
 
@@ -103,6 +106,9 @@ func (r *walk) page(src []byte) {
 			}
 			if e != inline {
 				r.start(e, val, attrs, slash && x.svg > 0)
+			}
+			if r.most > 0 && (len(attrs) > 0 || e.heading() > 0) && x.skip == 0 {
+				r.ids.tag(r, e, attrs)
 			}
 		case html.EndTag:
 			if r.quiet.on() && r.quiet.end(val) {
@@ -257,6 +263,7 @@ func (r *walk) push(e element, attrs []byte) {
 	}
 	o := frame{element: e, from: r.at(), anchored: r.anchored, anchors: len(r.anchors), headings: len(r.spans)}
 	o.mark, o.main = markOf(e, attrs, r.mains > 0)
+	o.explicit = o.main && e != elementArticle
 	if o.main {
 		r.mains++
 		// An element that contains the main text is no navigation, whatever its name is.
@@ -325,7 +332,7 @@ func (r *walk) endHeading() {
 		}
 	}
 	if len(r.spans) < maxSpans {
-		r.spans = append(r.spans, Span{From: from, To: to, Kind: Heading, Level: int(x.open - '0')})
+		r.spans = append(r.spans, Span{From: from, To: to, Kind: Heading, Level: int(x.open - '0'), Anchor: r.ids.heading})
 	}
 }
 

@@ -151,11 +151,11 @@ func (r *reader) take(p *pages.Page, t *pagetext.Reading, lang string) {
 	}
 	f.Words[segment.Heads] = w.count()
 	w.begin(segment.Body)
-	eachPart(t, false, w.add)
+	w.body(t)
 	f.Words[segment.Body] = w.count()
 	w.begin(segment.Around)
 	w.add(rest)
-	eachPart(t, true, w.add)
+	eachPart(t, true, func(from, to int) { w.add(t.Body[from:to]) })
 	f.Words[segment.Around] = w.count()
 	r.build.SetWords(f.Words, w.sum(), w.sim.hash())
 	for _, l := range t.Links {
@@ -170,24 +170,50 @@ func (r *reader) take(p *pages.Page, t *pagetext.Reading, lang string) {
 	}
 }
 
-// eachPart calls do for the parts of the main text of a page, or of the text around it.
-func eachPart(t *pagetext.Reading, around bool, do func([]byte)) {
+// eachPart calls do for the parts of the main text of a page, or of the text around it, by where in
+// the body they are.
+func eachPart(t *pagetext.Reading, around bool, do func(from, to int)) {
 	at := 0
 	for _, s := range t.Spans {
 		if s.Kind != pagetext.Boilerplate {
 			continue
 		}
 		if !around && s.From > at {
-			do(t.Body[at:s.From])
+			do(at, s.From)
 		}
 		if around {
-			do(t.Body[s.From:s.To])
+			do(s.From, s.To)
 		}
 		at = max(at, s.To)
 	}
 	if !around && at < len(t.Body) {
-		do(t.Body[at:])
+		do(at, len(t.Body))
 	}
+}
+
+// body adds the main text, and tells the segment where its sections begin. Headings begin and end
+// lines, so that the words are the same as those of the text as a whole.
+func (w *pageWords) body(t *pagetext.Reading) {
+	heads, nth := t.Spans, uint32(0)
+	eachPart(t, false, func(from, to int) {
+		for ; len(heads) > 0 && heads[0].From < to; heads = heads[1:] {
+			h := heads[0]
+			if h.Kind != pagetext.Heading {
+				continue
+			}
+			if h.From >= from && h.To <= to {
+				w.add(t.Body[from:h.From])
+				s := segment.Section{Nth: nth, At: w.pos - segment.Body.Start()}
+				n := w.n
+				w.add(t.Body[h.From:h.To])
+				s.Words = w.n - n
+				w.r.build.Section(s)
+				from = h.To
+			}
+			nth++
+		}
+		w.add(t.Body[from:to])
+	})
 }
 
 // pageWords assigns positions to the words of a page's parts.

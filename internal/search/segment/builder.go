@@ -83,6 +83,13 @@ func (b *Builder) SetWords(n [Fields]uint32, text, sim uint64) {
 	f.Words, f.Text, f.Sim = n, text, sim
 }
 
+// Section adds a section of the current page, after those before it.
+func (b *Builder) Section(s Section) {
+	if f := &b.facts[len(b.facts)-1]; len(f.Sections) < MaxSections {
+		f.Sections = append(f.Sections, s)
+	}
+}
+
 // Add adds words of the current page that follow one another from a position on, and returns the
 // position that follows. A whole has the position of the next word. Positions of one page must not
 // decrease. long has the bytes of long words: see Term.At. HashOf each word but the wholes is

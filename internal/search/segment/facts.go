@@ -57,6 +57,8 @@ type Facts struct {
 	Narrow [Narrows]string
 	// Properties are in the order in which they are shown, values of one name after another.
 	Properties []Property
+	// Sections are in the order of the page.
+	Sections []Section
 }
 
 // The values of a page by which answers are filtered and counted.
@@ -132,7 +134,7 @@ func (s *Segment) Facts(i uint32) (f Facts) {
 	for k := range f.Narrow {
 		f.Narrow[k] = s.Value(s.Narrow(i, k))
 	}
-	f.Properties = s.propertiesOf(i)
+	f.Properties, f.Sections = s.propertiesOf(i), s.Sections(nil, i)
 	return f
 }
 

@@ -154,6 +154,8 @@ func (s *Segment) PagesProperties(dst []uint32, i uint32) []uint32 {
 	t := s.texts[s.u32(atTexts, i):]
 	n, w := binary.Uvarint(t)
 	t = t[w+int(n):]
+	n, w = binary.Uvarint(t) // the sections
+	t = t[w+int(n):]
 	n, w = binary.Uvarint(t)
 	for t = t[w:]; n > 0; n-- {
 		v, w := binary.Uvarint(t)

@@ -40,6 +40,11 @@ func randomPages(r *rand.Rand, n int) (all []page) {
 		for k := range r.IntN(4) { // some pages have none
 			p.facts.Properties = append(p.facts.Properties, Property{fmt.Sprintf("f%d", k), fmt.Sprintf("v%d", r.IntN(9))})
 		}
+		at := uint32(0)
+		for k := range uint32(r.IntN(5)) {
+			at += uint32(r.IntN(300))
+			p.facts.Sections = append(p.facts.Sections, Section{k * 2, at, uint32(r.IntN(200))})
+		}
 		for f := range Fields {
 			pos := f.Start()
 			for range r.IntN([Fields]int{5, 3, 10, 400, 20}[f]) {

@@ -9,7 +9,7 @@ import (
 )
 
 // magic is the beginning of every segment; its last letter is the version.
-const magic = "cseg\x00\x00\x003"
+const magic = "cseg\x00\x00\x004"
 
 // The sections of a segment, in order. Each begins at a multiple of eight.
 const (
@@ -86,6 +86,7 @@ func (w *writer) page(f *Facts) {
 	w.facts.add(f, uint32(len(w.texts)), narrow)
 	w.texts = binary.AppendUvarint(w.texts, uint64(len(f.URL)))
 	w.texts = append(w.texts, f.URL...)
+	w.texts = appendSections(w.texts, f.Sections)
 	w.texts = w.properties.appendPage(w.texts, f.Properties)
 	w.numbers = append(w.numbers, numbered{f.Page, i})
 	w.urls = append(w.urls, numbered{Hash(f.URL), i})
