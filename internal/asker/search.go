@@ -73,8 +73,8 @@ func (s *shards) Similar(ctx context.Context, words []string) ([]search.Similar,
 	return step[search.Similar](ctx, s, search.Request{Step: search.StepSimilar, Words: words})
 }
 
-func (s *shards) Rank(ctx context.Context, p *search.Plan, n int, explain bool) ([]search.Ranked, error) {
-	return step[search.Ranked](ctx, s, search.Request{Step: search.StepRank, Plan: p, RankOptions: &search.RankOptions{N: n, Explain: explain}})
+func (s *shards) Rank(ctx context.Context, p *search.Plan, o search.RankOptions) ([]search.Ranked, error) {
+	return step[search.Ranked](ctx, s, search.Request{Step: search.StepRank, Plan: p, RankOptions: &o})
 }
 
 func (s *shards) Show(ctx context.Context, p *search.Plan, urls []string) ([]crawl.Hit, error) {

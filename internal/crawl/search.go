@@ -82,10 +82,10 @@ type Hit struct {
 	// Translations are the same page in other languages.
 	Translations []Translation `json:"translations,omitempty"`
 	// Pinned says that the search settings put the hit in its place.
-	Pinned bool `json:"pinned,omitempty"`
-	Lang string   `json:"lang,omitempty"` // ISO 639-1, as declared or detected
-	Type string   `json:"type,omitempty"` // media type
-	Date Date     `json:"date,omitzero"`  // of the page, or else its Last-Modified
+	Pinned bool   `json:"pinned,omitempty"`
+	Lang   string `json:"lang,omitempty"` // ISO 639-1, as declared or detected
+	Type   string `json:"type,omitempty"` // media type
+	Date   Date   `json:"date,omitzero"`  // of the page, or else its Last-Modified
 	// FetchedAt is when the page was last fetched.
 	FetchedAt time.Time `json:"fetched_at,omitzero"`
 	Size      int64     `json:"size,omitempty"` // bytes of the page, content-decoded
@@ -104,6 +104,8 @@ type Hit struct {
 	Near int `json:"-"`
 	// NearAt is the approximate number of the first of these words in the main text.
 	NearAt int `json:"-"`
+	// SectionNth is the number of the heading of the best section, from 1; 0 means none.
+	SectionNth uint32 `json:"-"`
 	// Level is how many of the query's significant words the page has.
 	Level int `json:"-"`
 

@@ -135,8 +135,8 @@ func (a answers) search(ctx context.Context, raw json.RawMessage, send func(any)
 		if r.RankOptions != nil {
 			o = *r.RankOptions
 		}
-		n := min(max(o.N, 0), search.MaxHits)
-		return searching(a, send, nil, func(x *search.Index) ([]search.Ranked, error) { return one(x.Rank(ctx, p, n, o.Explain)) })
+		o.N = min(max(o.N, 0), search.MaxHits)
+		return searching(a, send, nil, func(x *search.Index) ([]search.Ranked, error) { return one(x.Rank(ctx, p, o)) })
 	case search.StepShow:
 		urls := r.URLs[:min(len(r.URLs), search.MaxHits)]
 		return searching(a, send, nil, func(x *search.Index) ([]crawl.Hit, error) { return x.Show(ctx, p, urls) })

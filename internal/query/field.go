@@ -216,12 +216,15 @@ func (f *Filters) dropFields(name string, not bool, text string) {
 
 // Sort is the field by which an answer is sorted.
 type Sort struct {
-	Name string          `json:"name"`
+	Name string          `json:"name"` // "": the date of the page
 	Type crawl.FieldType `json:"type"`
 	Down bool            `json:"down,omitempty"` // the highest value is first
 }
 
-// Sort reads the name of a field, with a "-" before it if the highest value is to be first. It
+// sortDate asks for an order by the date of the pages, unless a field has that name.
+const sortDate = "date"
+
+// Sort reads "date" or the name of a field, with a "-" before it if the highest value is to be first. It
 // returns nil for an empty name. An error says by what an answer can be sorted.
 func (s Schema) Sort(by string) (*Sort, error) {
 	if by == "" {
@@ -231,6 +234,9 @@ func (s Schema) Sort(by string) (*Sort, error) {
 	if field, t, ok := s.find(name); ok && t != crawl.FieldText {
 		return &Sort{field, t, down}, nil
 	}
+	if strings.EqualFold(name, sortDate) {
+		return &Sort{"", crawl.FieldDate, down}, nil
+	}
 	var names []string
 	for field, t := range s {
 		if _, _, ok := s.find(field); ok && t != crawl.FieldText {
@@ -238,9 +244,7 @@ func (s Schema) Sort(by string) (*Sort, error) {
 		}
 	}
 	slices.Sort(names)
-	if len(names) == 0 {
-		return nil, fmt.Errorf("%w: the pages have no fields to sort by; site rules (curtsy crawl --sites FILE) define fields", ErrSort)
-	}
+	names = append([]string{sortDate}, names...)
 	return nil, fmt.Errorf("%w: sort by %q is not possible; use %s, or -%s for the highest first", ErrSort, beginning(name), strings.Join(names[:min(len(names), 20)], ", "), names[0])
 }
 

@@ -3,8 +3,8 @@ package search
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/query"
@@ -15,24 +15,28 @@ import (
 type Shards interface {
 	Terms(ctx context.Context, p *Plan) ([]Terms, error)
 	Similar(ctx context.Context, words []string) ([]Similar, error)
-	Rank(ctx context.Context, p *Plan, n int, explain bool) ([]Ranked, error)
+	Rank(ctx context.Context, p *Plan, o RankOptions) ([]Ranked, error)
 	Show(ctx context.Context, p *Plan, urls []string) ([]crawl.Hit, error)
 }
 
 const (
 	defaultLimit = 10
-	// MaxHits limits the sum of Offset and Limit of a request.
+	// MaxHits limits the sum of Offset and Limit of a request. A Cursor leads further.
 	MaxHits = 1000
 	// maxFacet is the maximum number of values of a facet in an answer.
 	maxFacet = 20
 )
 
-// Run answers a request. All decisions are made over all shards: how many pages have a word, how
-// far the query is loosened, and the order of the hits. So the answer does not depend on how pages
-// are distributed over shards. When shards do not answer, the error says so, and the answer has the
+// Run answers a request. All decisions are made over all shards: how many pages have a word, how a
+// word is spelled, and the order of the hits. So the answer does not depend on how pages are
+// distributed over shards. When shards do not answer, the error says so, and the answer has the
 // results of the others. No text of a query causes an error; a query without words and filters
 // finds nothing. schema has the fields by which the crawl's pages can be filtered and sorted; an
-// error of another r.Sort says what there is.
+// error of another r.Sort says what there is, and one of another r.Cursor that it is none.
+//
+// A page with any word of the query that has weight is found, and its rank decides whether anybody
+// sees it. Only a query with a word in quotes or in title: requires all words, and so does one whose
+// answer is sorted by something else than the rank.
 func Run(ctx context.Context, r crawl.SearchRequest, schema query.Schema, shards Shards) (answer crawl.SearchAnswer, err error) {
 	answer = crawl.SearchAnswer{Hits: []crawl.Hit{}}
 	if r.Limit <= 0 {
@@ -40,64 +44,86 @@ func Run(ctx context.Context, r crawl.SearchRequest, schema query.Schema, shards
 	}
 	r.Limit = min(r.Limit, MaxHits)
 	r.Offset = min(max(r.Offset, 0), MaxHits-r.Limit)
-	q := schema.Parse(r.Query)
-	p := planOf(q)
-	if p.Sort, err = schema.Sort(r.Sort); err != nil {
+	s := &searching{ctx: ctx, shards: shards, r: r, schema: schema}
+	if s.from, err = readCursor(r.Cursor); err != nil {
 		return answer, err
 	}
-	terms, partly := shards.Terms(ctx, p)
+	if r.Cursor == "" {
+		s.from.Offset = r.Offset
+	}
+	if s.sort, err = schema.Sort(r.Sort); err != nil {
+		return answer, err
+	}
+	f := s.read(schema.Parse(r.Query), r.Query)
+	answer.Behind = f.behind
+	if f.nothing {
+		return answer, s.partly
+	}
+	similar := s.spellings(f)
+	s.rank(f)
+	s.loosen(f)
+	answer.Loosened = f.loosened
+	if !r.Verbatim {
+		f = s.correct(f, similar, &answer)
+	}
+	answer.Total, answer.Facets = f.count, addFacets(f.ranked)
+	l := s.list(f)
+	if l.all { // no hit is left out: several addresses of one page count once
+		answer.Total = int64(len(l.hits))
+	}
+	answer.Next = l.next
+	answer.Hits = s.show(f.p, l.page)
+	if heavy := f.p.heavy(); answer.Loosened == "" && slices.ContainsFunc(answer.Hits, func(h crawl.Hit) bool { return h.Level < heavy }) {
+		answer.Loosened = "some of these pages do not have all words; put a word in quotes to require all words"
+	}
+	return answer, s.partly
+}
+
+// searching is the state of a request.
+type searching struct {
+	ctx    context.Context
+	shards Shards
+	r      crawl.SearchRequest
+	schema query.Schema
+	sort   *query.Sort
+	from   cursor
+	// partly says which shards did not answer.
+	partly error
+}
+
+// failed notes an error of a step.
+func (s *searching) failed(err error) { s.partly = cmp.Or(s.partly, err) }
+
+// reading is a query as it is read, and what the shards found for it.
+type reading struct {
+	q       query.Query
+	typed   string
+	p       *Plan
+	nothing bool // the query asks for nothing, or no shard answered
+	behind  int64
+	// loosened is a sentence about what is read less strictly than it was typed; "": nothing is.
+	loosened string
+	begun    []string // words that no page has, for which those that begin with them are used
+
+	ranked []Ranked
+	count  int64   // pages that match
+	whole  int64   // pages that have all the clauses with weight
+	most   int     // how many of these any page has
+	has    []int64 // how many pages have each clause
+}
+
+// read makes a plan of a query, and completes it with what the shards know of its words.
+func (s *searching) read(q query.Query, typed string) *reading {
+	f := &reading{q: q, typed: typed, p: planOf(q, s.sort)}
+	terms, err := s.shards.Terms(s.ctx, f.p)
+	s.failed(err)
 	for _, t := range terms {
-		answer.Behind += t.Behind
+		f.behind += t.Behind
 	}
-	if len(terms) == 0 || p.empty(q) {
-		return answer, partly
+	if f.nothing = len(terms) == 0 || f.p.empty(q); !f.nothing {
+		f.p.Settle(terms)
 	}
-	p.Settle(terms)
-	respelled, e := p.respell(ctx, q, r.Query, shards, &answer)
-	partly = cmp.Or(partly, e)
-	n := r.Offset + r.Limit
-	ranked, e := shards.Rank(ctx, p, n, r.Explain)
-	partly = cmp.Or(partly, e)
-	had := whole(ranked)
-	if had < fewHits && p.split() {
-		before := total(ranked)
-		ranked, e = shards.Rank(ctx, p, n, r.Explain)
-		partly = cmp.Or(partly, e)
-		if total(ranked) > before {
-			answer.Loosened = "few pages or none have the parts of a name in sequence; the others have some of the parts"
-		}
-	}
-	if need := p.enough(ranked); need < p.Need {
-		answer.Loosened = fmt.Sprintf("few pages or none have all words; these have at least %d of %d", need, p.heavy())
-		p.Need = need
-		known := true
-		for i := range ranked {
-			known = ranked[i].relax(need) && known
-		}
-		if !known {
-			ranked, e = shards.Rank(ctx, p, n, r.Explain)
-			partly = cmp.Or(partly, e)
-		}
-	}
-	if respelled != "" {
-		answer.Loosened = respelled
-	}
-	answer.Total = total(ranked)
-	answer.Facets = addFacets(ranked)
-	hits, all := p.put(ranked)
-	if all { // no hit is left out: several addresses of one page count once
-		answer.Total = int64(len(hits))
-	}
-	hits = hits[min(r.Offset, len(hits)):]
-	answer.Hits, e = show(ctx, shards, p, hits, r.Limit)
-	partly = cmp.Or(partly, e)
-	if heavy := p.heavy(); answer.Loosened == "" && slices.ContainsFunc(answer.Hits, func(h crawl.Hit) bool { return h.Level < heavy }) {
-		answer.Loosened = "in some of these pages one of the words is missing; put a word in quotes to require all words"
-	}
-	if r.Offset == 0 {
-		e = p.suggest(ctx, q, r.Query, had, shards, &answer)
-	}
-	return answer, cmp.Or(partly, e)
+	return f
 }
 
 // empty reports whether the query asks for nothing: it has no word that pages could have, and no
@@ -107,78 +133,45 @@ func (p *Plan) empty(q query.Query) bool {
 	return len(p.Clauses) == 0 && q.Empty()
 }
 
-func total(all []Ranked) (n int64) {
-	for _, r := range all {
-		n += r.Count
-	}
-	return n
-}
-
-// whole is how many pages have all words.
-func whole(all []Ranked) (n int64) {
-	for _, r := range all {
-		n += r.Whole
-	}
-	return n
-}
-
-// fewHits is the number of pages below which the query is loosened, if it can be.
-const fewHits = 3
-
-// enough is how many of the clauses with weight pages must have: as many as planned, or the maximum
-// that any page has if none has as many. If few pages have three or more, one less is enough.
-func (p *Plan) enough(ranked []Ranked) int {
-	most, all := 0, total(ranked)
-	for _, r := range ranked {
-		most = max(most, mostOf(r.Hits))
-	}
-	switch {
-	case all == 0 && most > 0:
-		return most
-	case all < fewHits && p.Need >= 3:
-		return p.Need - 1
-	}
-	return p.Need
-}
-
-// put merges the results of the shards into one list, best first, each page once. all reports
-// whether these are all pages that match.
-func (p *Plan) put(ranked []Ranked) (hits []crawl.Hit, all bool) {
-	var first []float64
-	var found []Ranking
-	count := int64(0)
-	for _, r := range ranked {
-		first = append(first, r.First...)
-		found = append(found, r.Hits...)
-		count += r.Count
-	}
-	// Only the hits that would reach the second stage if there were one shard. Others must not be
-	// ranked higher because they had fewer competitors.
-	slices.SortFunc(first, func(a, b float64) int { return cmp.Compare(b, a) })
-	least := 0.0
-	if len(first) > maxCandidates && p.Sort == nil {
-		least = first[maxCandidates-1]
-	}
-	rankings := make(map[string]*Ranking, len(found))
-	for i := range found {
-		if h := &found[i]; h.First >= least && h.Level >= p.Need {
-			rankings[h.URL] = h
-			h.Hit.Text, h.Hit.Sim, h.Hit.Near, h.Hit.NearAt, h.Hit.Level = h.Text, h.Sim, h.Near, h.NearAt, h.Level
-			hits = append(hits, h.Hit)
+// rank asks the shards for the pages that match.
+func (s *searching) rank(f *reading) {
+	ranked, err := s.shards.Rank(s.ctx, f.p, s.options())
+	s.failed(err)
+	f.ranked, f.count, f.whole, f.most, f.has = ranked, 0, 0, 0, make([]int64, len(f.p.Clauses))
+	for i := range ranked {
+		r := &ranked[i]
+		f.count, f.whole, f.most = f.count+r.Count, f.whole+r.Whole, max(f.most, r.Most)
+		for k := range min(len(f.has), len(r.Has)) {
+			f.has[k] += r.Has[k]
 		}
 	}
-	all = int64(len(hits)) >= count
-	if p.Sort != nil {
-		p.sortHits(hits, rankings)
-		// The hit that is shown for several may have another key than the first of them.
-		hits = collapse(hits)
-		p.sortHits(hits, rankings)
-		return hits, all
+}
+
+// fewHits is the number of pages below which the query is read in another way, if it can be.
+const fewHits = 3
+
+// loosen asks again if few pages have what the query asks for, and notes what was read less strictly
+// than it was typed.
+func (s *searching) loosen(f *reading) {
+	message := ""
+	defer func() { f.loosened = message }()
+	if f.whole < fewHits && f.p.split() {
+		before := f.count
+		s.rank(f)
+		if f.count > before {
+			message = "few pages or none have the parts of a name in sequence; the others have some of the parts"
+		}
 	}
-	slices.SortFunc(hits, func(a, b crawl.Hit) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(len(a.URL), len(b.URL)), cmp.Compare(a.URL, b.URL))
-	})
-	return collapse(hits), all
+	switch {
+	case f.count == 0 && f.most > 0 && f.most < f.p.Need:
+		f.p.Need = f.most
+		s.rank(f)
+		fallthrough
+	case f.most > 0 && f.most < f.p.heavy():
+		message = "no page has all words; these pages have some of them"
+	case message == "" && len(f.begun) > 0:
+		message = "no page has " + strings.Join(f.begun, ", ") + " as a word; these pages have words that begin with it"
+	}
 }
 
 // addFacets adds up the counts of the shards.
@@ -212,24 +205,27 @@ func addFacets(ranked []Ranked) map[string][]crawl.FacetValue {
 	return out
 }
 
-// show completes the first hits that may still be shown, at most limit. Hits of a shard that stops
-// answering meanwhile are left out, and later hits are shown instead.
-func show(ctx context.Context, shards Shards, p *Plan, hits []crawl.Hit, limit int) (shown []crawl.Hit, partly error) {
+// show completes the first hits that may still be shown, at most as many as were asked for. Hits of
+// a shard that stops answering meanwhile are left out, and later hits are shown instead.
+func (s *searching) show(p *Plan, hits []crawl.Hit) (shown []crawl.Hit) {
 	shown = []crawl.Hit{}
 	silent := false // no shard answered the last time
-	for len(shown) < limit && len(hits) > 0 {
-		part := hits[:min(len(hits), limit-len(shown))]
+	for len(shown) < s.r.Limit && len(hits) > 0 {
+		part := hits[:min(len(hits), s.r.Limit-len(shown))]
 		hits = hits[len(part):]
 		urls := make([]string, len(part))
-		p.Near, p.NearAt = map[string]int{}, map[string]int{}
+		p.Near, p.NearAt, p.Section = map[string]int{}, map[string]int{}, map[string]uint32{}
 		for i, h := range part {
 			urls[i], p.Near[h.URL] = h.URL, h.Near
 			if h.NearAt > 0 {
 				p.NearAt[h.URL] = h.NearAt
 			}
+			if h.SectionNth > 0 {
+				p.Section[h.URL] = h.SectionNth
+			}
 		}
-		whole, err := shards.Show(ctx, p, urls)
-		partly = cmp.Or(partly, err)
+		whole, err := s.shards.Show(s.ctx, p, urls)
+		s.failed(err)
 		byURL := map[string]crawl.Hit{}
 		for _, h := range whole {
 			byURL[h.URL] = h
@@ -239,8 +235,9 @@ func show(ctx context.Context, shards Shards, p *Plan, hits []crawl.Hit, limit i
 			if !ok {
 				continue // removed since it was indexed
 			}
-			w.Score, w.Signals, w.Lang, w.Date, w.Level = h.Score, h.Signals, h.Lang, h.Date, h.Level
+			w.Score, w.Signals, w.Lang, w.Date, w.Level, w.Pinned = h.Score, h.Signals, h.Lang, h.Date, h.Level, h.Pinned
 			w.Also = addresses(append(w.Also, h.Also...), h.URL)
+			w.Translations = h.Translations
 			if w.StoredSince.IsZero() {
 				w.StoredSince = h.StoredSince
 			}
@@ -254,5 +251,5 @@ func show(ctx context.Context, shards Shards, p *Plan, hits []crawl.Hit, limit i
 			silent = true
 		}
 	}
-	return shown, partly
+	return shown
 }

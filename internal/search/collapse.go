@@ -125,13 +125,16 @@ func one(hits []crawl.Hit, at []int) crawl.Hit {
 	// Reasons against showing a hit; the most important one is the highest bit.
 	against := func(h *crawl.Hit) (n int) {
 		if h.AliasOf != "" {
-			n += 4
+			n += 8
 		}
 		if h.Canonical != "" && in[h.Canonical] {
-			n += 2
+			n += 4
 		}
 		if !named[h.URL] {
-			n++
+			n += 2
+		}
+		if _, ok := placeOf(h.URL, h.Lang); !ok {
+			n++ // of pages that are not translated, the original is shown
 		}
 		return n
 	}

@@ -37,13 +37,13 @@ func FuzzQuery(f *testing.F) {
 		if len(p.Not) > query.MaxTerms {
 			return
 		}
-		plan := planOf(p)
+		plan := planOf(p, nil)
 		terms, err := local{x.Index}.Terms(t.Context(), plan)
 		if err != nil {
 			t.Fatal(err)
 		}
 		plan.Settle(terms)
-		if r, err := x.Rank(t.Context(), plan, 3, true); err != nil || len(r.Hits) > 0 {
+		if r, err := x.Rank(t.Context(), plan, RankOptions{N: 3, Explain: true}); err != nil || len(r.Hits) > 0 {
 			t.Fatalf("%q: found what was excluded: %+v, %v", q, r.Hits, err)
 		}
 	})
@@ -55,12 +55,12 @@ func FuzzSnippet(f *testing.F) {
 	f.Add(strings.Repeat("filler words ", 100)+"needle"+strings.Repeat(" more", 100), "needle more")
 	f.Add(strings.Repeat("日本語", 200), "本語")
 	f.Fuzz(func(t *testing.T, text, typed string) {
-		plan := planOf(query.Parse(typed))
+		plan := planOf(query.Parse(typed), nil)
 		plan.eachSlot(func(s *Slot) { s.Forms = []Form{{s.Word, 1, 1}} })
 		p := pages.Page{}
 		p.ContentType, p.Charset, p.Body = "text/plain", "utf-8", []byte(text)
 		var r snipper
-		s, _ := r.snippet(&p, plan)
+		s, _, _ := r.snippet(&p, plan)
 		if !utf8.ValidString(s) || strings.Contains(s, "\n") || len(s) > 2*snippetBytes+20 {
 			t.Fatalf("snippet of %d bytes: %q", len(s), s)
 		}
@@ -81,12 +81,12 @@ func FuzzMaxSnippet(f *testing.F) {
 	f.Add("e\u0301te\u0301 ete\u0301", "ete", uint8(3))
 	f.Add("a … b", "b", uint8(1))
 	f.Fuzz(func(t *testing.T, text, typed string, limit uint8) {
-		plan := planOf(query.Parse(typed))
+		plan := planOf(query.Parse(typed), nil)
 		plan.eachSlot(func(s *Slot) { s.Forms = []Form{{s.Word, 1, 1}} })
 		p := pages.Page{}
 		p.ContentType, p.Charset, p.Body, p.MaxSnippet = "text/plain", "utf-8", []byte(text), int(limit)
 		var r snipper
-		s, marks := r.snippet(&p, plan)
+		s, marks, _ := r.snippet(&p, plan)
 		if n := utf8.RuneCountInString(s); !utf8.ValidString(s) || limit > 0 && n > int(limit) {
 			t.Fatalf("%d characters, at most %d: %q", n, limit, s)
 		}

@@ -15,9 +15,10 @@ type Plan struct {
 	Not     []Clause      `json:"not,omitempty"`     // what pages must not have
 	Filters query.Filters `json:"filters"`
 	Stats   Stats         `json:"stats"` // of the whole crawl
-	// Need is how many of the clauses with weight a page must have to be found: all, or of three
-	// and more all but one, because a question has words that its answer does not have. If the
-	// query has a word in quotes, or one that must be in the title, all are required.
+	// Need is how many of the clauses with weight a page must have to be found. Mostly it is one,
+	// and the rank decides: a question has words that its answer does not have. If the query has a
+	// word in quotes, or one that must be in the title, all are required. If the answer is sorted
+	// by a field, all are, or of three and more all but one.
 	Need int `json:"need"`
 	// Near contains for Show, by address, how many of the clauses with weight occur near one
 	// another somewhere in the main text of a page, as found by Rank. A snippet with as many is
@@ -28,6 +29,9 @@ type Plan struct {
 	Facets []string `json:"facets,omitempty"`
 	// Sort is the field by which the hits are sorted. Nil: they are sorted by their score.
 	Sort *query.Sort `json:"sort,omitempty"`
+	// Section contains for Show, by address, the Nth of the section that answers the query best, plus
+	// one.
+	Section map[string]uint32 `json:"section,omitempty"`
 	// NearAt contains which word of the main text that is, if it is not the first.
 	NearAt map[string]int `json:"nearAt,omitempty"`
 }
@@ -47,7 +51,7 @@ type Match struct {
 	Weight float64 `json:"weight"`          // at most 1
 	Title  bool    `json:"title,omitempty"` // only in titles
 	// Name says that its words are the parts of one name, such as read-only, that was not in
-	// quotes.
+	// quotes, or that its word is such a part.
 	Name bool `json:"name,omitempty"`
 	// Fallback is used if the matches before it find nothing in the whole crawl.
 	Fallback bool    `json:"fallback,omitempty"`
@@ -76,12 +80,11 @@ const (
 	weightStem    = 0.85
 	weightBegins  = 0.8
 	weightSpelled = 0.95
-	weightPart    = 0.4 // of a part of a name
 )
 
-// planOf makes the plan of a query.
-func planOf(q query.Query) *Plan {
-	p := &Plan{Filters: q.Filters, Facets: facetFields(q.Schema())}
+// planOf makes the plan of a query. sort is nil if the best hit is to be first.
+func planOf(q query.Query, sort *query.Sort) *Plan {
+	p := &Plan{Filters: q.Filters, Facets: facetFields(q.Schema()), Sort: sort}
 	var z analysis.Tokenizer
 	for _, g := range q.Groups {
 		if c := clause(&z, g.Any); len(c.Any) > 0 {
@@ -104,7 +107,11 @@ func planOf(q query.Query) *Plan {
 			p.Not = append(p.Not, c)
 		}
 	}
-	if p.Need = p.heavy(); p.Need >= 3 && !slices.ContainsFunc(q.Groups, strict) {
+	switch p.Need = p.heavy(); {
+	case slices.ContainsFunc(q.Groups, strict):
+	case sort == nil:
+		p.Need = min(p.Need, 1)
+	case p.Need >= 3:
 		p.Need--
 	}
 	return p
@@ -151,25 +158,41 @@ func clause(z *analysis.Tokenizer, atoms []query.Atom) (c Clause) {
 	return c
 }
 
-// split adds the parts of names separately, after no page was found to have them in a row. It
-// reports whether there were any names.
+// split makes clauses of the parts of names, after no page was found to have them in a row, so that
+// the rarest part counts most. It reports whether there were any names.
 func (p *Plan) split() (any bool) {
-	for i := range p.Clauses {
-		c := &p.Clauses[i]
-		for _, m := range c.Any {
-			if !m.Name {
-				continue
+	var all []Clause
+	for _, c := range p.Clauses {
+		i := slices.IndexFunc(c.Any, func(m Match) bool { return m.Name && len(m.Slots) > 1 })
+		if i < 0 || len(all)+len(c.Any[i].Slots) > maxClauses {
+			all = append(all, c)
+			continue
+		}
+		any = true
+		name := c.Any[i]
+		for k, s := range name.Slots {
+			part := Clause{Any: []Match{{Slots: []Slot{s}, Weight: name.Weight, Title: name.Title, Name: true}}}
+			if k == 0 {
+				part.Any = append(slices.Clone(c.Any), part.Any...)
 			}
-			any = true
-			for _, s := range m.Slots {
-				one := Match{Slots: []Slot{s}, Weight: m.Weight * weightPart, Title: m.Title}
-				one.IDF = p.rarity(&one)
-				c.Any = append(c.Any, one)
-			}
+			all = append(all, part)
 		}
 	}
-	return any
+	if !any {
+		return false
+	}
+	p.Clauses = all
+	for i := range p.Clauses {
+		p.weigh(&p.Clauses[i])
+	}
+	if p.Need > 1 {
+		p.Need = p.heavy()
+	}
+	return true
 }
+
+// maxClauses is the maximum number of clauses of a plan: each is a bit.
+const maxClauses = 32
 
 // maxSlots is the maximum number of words of a phrase that are used.
 const maxSlots = 24

@@ -7,6 +7,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"iter"
+	"math"
+	"math/bits"
 	"slices"
 	"time"
 
@@ -30,23 +32,15 @@ type Ranked struct {
 	Hits []Ranking `json:"hits"`
 	// First are the scores of all candidates in the first stage, greatest first.
 	First []float64 `json:"first"`
-	// Matching is for Plan.Need.
-	Matching
-	// Less is the same for smaller needs, if so few pages of the shard match that one of these may
-	// become the plan's need. Most is how many of these clauses any page has.
-	Less []Matching `json:"less,omitempty"`
-	Most int        `json:"most,omitempty"`
-	// Whole is how many pages have all the clauses with weight.
-	Whole  int64 `json:"whole"`
-	Behind int64 `json:"behind"`
-}
-
-// Matching describes the pages that have at least Need of the clauses with weight: how many there
-// are, and their values.
-type Matching struct {
-	Need   int              `json:"need,omitempty"`
+	// Count is how many pages match, and Facets are their values.
 	Count  int64            `json:"count"`
 	Facets map[string]Facet `json:"facets,omitempty"`
+	// Has is how many pages have each clause, and Whole how many have all the clauses with weight.
+	// Most is how many of these any page has. All count pages that pass the filters.
+	Has    []int64 `json:"has,omitempty"`
+	Whole  int64   `json:"whole"`
+	Most   int     `json:"most,omitempty"`
+	Behind int64   `json:"behind"`
 }
 
 // Ranking is a hit of a shard, with data for choosing between it and others that are the same page.
@@ -59,6 +53,8 @@ type Ranking struct {
 	Near  int     `json:"near,omitempty"` // see Plan.Near
 	// See Plan.NearAt.
 	NearAt int `json:"nearAt,omitempty"`
+	// Section is that of Plan.Section; 0: none.
+	Section uint32 `json:"section,omitempty"`
 	// Key is what the hit is sorted by; nil unless the plan sorts by a field.
 	Key *sortKey `json:"key,omitempty"`
 }
@@ -67,11 +63,11 @@ type Ranking struct {
 // have too many different values.
 type Facet map[string]int64
 
-// Rank finds a shard's best pages for a complete plan, n of them and some more. It fails only when
+// Rank finds a shard's best pages for a complete plan, o.N of them and some more. It fails only when
 // the file does or ctx ends.
-func (x *Index) Rank(ctx context.Context, p *Plan, n int, explain bool) (r Ranked, err error) {
+func (x *Index) Rank(ctx context.Context, p *Plan, o RankOptions) (r Ranked, err error) {
 	defer x.edge(&err)()
-	r = Ranked{Hits: []Ranking{}, Behind: x.Behind(), Matching: Matching{Need: p.Need, Facets: map[string]Facet{}}}
+	r = Ranked{Hits: []Ranking{}, Behind: x.Behind(), Facets: map[string]Facet{}}
 	if x.empty() {
 		return r, x.broken
 	}
@@ -81,17 +77,16 @@ func (x *Index) Rank(ctx context.Context, p *Plan, n int, explain bool) (r Ranke
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		best := s.first(x, &r)
-		x.second(s, best, explain)
-		if p.Sort == nil {
+		best := s.first(x, &r, o)
+		x.second(s, best, o.Explain)
+		if p.Sort == nil && o.After == nil {
 			slices.SortFunc(best, compareCandidates)
 		} else {
-			best = p.sortBest(best)
+			slices.SortFunc(best, s.compare)
 		}
-		if r.Hits, err = x.still(s, best, n+spare); err != nil {
+		if r.Hits, err = x.still(s, best, o.N+spare); err != nil {
 			return err
 		}
-		s.less(x, &r)
 		s.free()
 		return nil
 	})
@@ -111,6 +106,7 @@ type candidate struct {
 	at      [][]occurrence // by clause, in order of position
 	score   float64
 	signals []crawl.Signal
+	section uint32  // see Plan.Section
 	key     sortKey // of a plan that sorts by a field
 }
 
@@ -121,115 +117,143 @@ func compareCandidates(a, b *candidate) int {
 	return cmp.Or(cmp.Compare(b.first, a.first), bytes.Compare(a.part.URL(a.page), b.part.URL(b.page)))
 }
 
-// first counts the pages that match and returns the best of them.
-func (s *scorer) first(x *Index, r *Ranked) (best []*candidate) {
-	heavy, all, total := s.plan.heavyBits(), s.plan.heavy(), s.plan.total()
-	facets := newFacets(r.Facets, s.plan.Facets)
-	var least float64
-	keys := sorter{by: s.plan.Sort}
-	cut, most := cut, maxCandidates
+// compare orders candidates by the plan's field if it has one, and as in the first stage.
+func (s *scorer) compare(a, b *candidate) int {
 	if s.plan.Sort != nil {
-		cut, most = func(all []*candidate) ([]*candidate, float64) { return s.plan.sortBest(all), -1 }, maxSorted
+		if c := compareKeys(s.plan.Sort, a.key, b.key); c != 0 {
+			return c
+		}
 	}
-	// Most pages have one word of several. They are not counted, and are far from the best.
-	skip := func(page uint32) bool {
-		n := level(s.have[page], heavy)
-		return n < s.plan.Need && n <= r.Most && len(best) >= most && s.points(page, total)+tieBreak < least
+	if a.first != b.first { // nearly always: see tieBreak
+		return cmp.Compare(b.first, a.first)
 	}
-	for p, page := range s.passing(x, skip) {
+	return bytes.Compare(a.part.URL(a.page), b.part.URL(b.page))
+}
+
+// first counts the pages that match and returns the best of them.
+func (s *scorer) first(x *Index, r *Ranked, o RankOptions) (best []*candidate) {
+	total := s.plan.total()
+	facets, counts := newFacets(r.Facets, s.plan.Facets), newClauseCounts(s.plan)
+	keys, most := sorter{by: s.plan.Sort}, maxCandidates
+	if s.plan.Sort != nil || o.After != nil {
+		most = o.N + spare
+	}
+	least := math.Inf(-1) // unless the plan sorts by a field
+	for p, page := range s.passing(x) {
 		i := page - p.base
-		n := level(s.have[page], heavy)
-		r.Most = max(r.Most, n)
-		if n >= s.plan.Need {
-			r.Count++
-			facets.count(p, i)
+		if !counts.count(s.have[page], s.plan.Need) {
+			continue
 		}
-		if n == all {
-			r.Whole++
-		}
+		r.Count++
+		facets.count(p, i)
 		score := s.points(page, total)
 		if len(s.plan.Clauses) == 0 {
 			score = 1 / float64(1+len(p.URL(i)))
 		}
-		if len(best) >= 4*most {
-			best, least = cut(best)
-		}
-		if len(best) >= most && score+tieBreak < least {
+		if score+tieBreak < least {
 			continue
 		}
 		score += tieBreak * float64(segment.Hash(string(p.URL(i)))>>11) / (1 << 53)
-		c := &candidate{part: p, page: i, first: score, have: s.have[page], level: n}
+		c := &candidate{part: p, page: i, first: score, have: s.have[page]}
+		c.level = level(c.have, counts.heavy)
 		if s.plan.Sort != nil {
 			c.key = keys.key(p, i)
 		}
-		best = append(best, c)
+		if o.After != nil && !s.behind(c, o.After) {
+			continue
+		}
+		if best = append(best, c); len(best) >= 4*most {
+			best = s.cut(best, most)
+			if s.plan.Sort == nil {
+				least = best[len(best)-1].first
+			}
+		}
 	}
 	facets.done()
-	best, _ = cut(best)
+	counts.result(r)
+	best = s.cut(best, most)
 	for _, c := range best {
 		r.First = append(r.First, c.first)
 	}
 	return best
 }
 
-// less counts for smaller needs than the plan's if the plan's may prove too great: see Plan.enough.
-// Asking all shards again would cost as much again.
-func (s *scorer) less(x *Index, r *Ranked) {
-	if r.Count >= fewHits {
-		return
-	}
-	needs := []int{s.plan.Need - 1}
-	if most := mostOf(r.Hits); most < needs[0] {
-		needs = append(needs, most)
-	}
-	heavy := s.plan.heavyBits()
-	for _, need := range needs {
-		if need < 1 || need > r.Most {
-			continue
+// behind reports whether a candidate is behind a position of the list.
+func (s *scorer) behind(c *candidate, p *Position) bool {
+	if s.plan.Sort != nil && p.Key != nil {
+		if k := compareKeys(s.plan.Sort, *p.Key, c.key); k != 0 {
+			return k < 0
 		}
-		m := Matching{Need: need, Facets: map[string]Facet{}}
-		facets := newFacets(m.Facets, s.plan.Facets)
-		for p, page := range s.passing(x, func(page uint32) bool { return level(s.have[page], heavy) < need }) {
-			m.Count++
-			facets.count(p, page-p.base)
-		}
-		facets.done()
-		r.Less = append(r.Less, m)
+	}
+	if c.first != p.First {
+		return c.first < p.First
+	}
+	return p.URL != "" && p.URL < string(c.part.URL(c.page))
+}
+
+// clauseCounts counts pages by the clauses that they have.
+type clauseCounts struct {
+	heavy uint32
+	all   int
+	few   []int64 // by the bits of a page's clauses, if there are not too many
+	has   [32]int64
+	whole int64
+	most  int
+}
+
+// maxCounted is the number of clauses up to which pages are counted by the bits of their clauses.
+const maxCounted = 10
+
+func newClauseCounts(p *Plan) *clauseCounts {
+	c := &clauseCounts{heavy: p.heavyBits(), all: p.heavy()}
+	if n := len(p.Clauses); n <= maxCounted {
+		c.few = make([]int64, 1<<n)
+	}
+	return c
+}
+
+// count counts a page with these clauses, and reports whether it has as many of those with weight
+// as are needed.
+func (c *clauseCounts) count(have uint32, need int) bool {
+	if c.few != nil {
+		c.few[have]++
+	} else {
+		c.add(have, 1)
+	}
+	return need <= 1 || level(have, c.heavy) >= need
+}
+
+func (c *clauseCounts) add(have uint32, n int64) {
+	of := level(have, c.heavy)
+	c.most = max(c.most, of)
+	if of == c.all {
+		c.whole += n
+	}
+	for ; have != 0; have &= have - 1 {
+		c.has[bits.TrailingZeros32(have)] += n
 	}
 }
 
-// relax uses the counts for a smaller need. It returns false if these were not counted.
-func (r *Ranked) relax(need int) bool {
-	if r.Need > 0 && r.Most < need {
-		r.Matching = Matching{Need: need}
-		return true
+func (c *clauseCounts) result(r *Ranked) {
+	for have, n := range c.few {
+		if n > 0 {
+			c.add(uint32(have), n)
+		}
 	}
-	i := slices.IndexFunc(r.Less, func(m Matching) bool { return m.Need == need })
-	if i < 0 {
-		return false
+	r.Whole, r.Most = c.whole, c.most
+	r.Has = slices.Clone(c.has[:])
+	for len(r.Has) > 0 && r.Has[len(r.Has)-1] == 0 {
+		r.Has = r.Has[:len(r.Has)-1]
 	}
-	r.Matching = r.Less[i]
-	return true
-}
-
-// mostOf is how many of the clauses with weight any hit has.
-func mostOf(hits []Ranking) (most int) {
-	for i := range hits {
-		most = max(most, hits[i].Level)
-	}
-	return most
 }
 
 // passing iterates over the pages that have any clause and pass the plan's filters, with their part
-// and their number in the view, except those for which skip returns true.
-func (s *scorer) passing(x *Index, skip func(page uint32) bool) iter.Seq2[*part, uint32] {
+// and their number in the view.
+func (s *scorer) passing(x *Index) iter.Seq2[*part, uint32] {
 	return func(yield func(*part, uint32) bool) {
 		var f *filter
 		now := x.o.Now()
 		for page := range s.found() {
-			if skip(page) {
-				continue
-			}
 			if f == nil || page-f.p.base >= f.p.Len() {
 				p, _ := s.v.at(page)
 				f = newFilter(p, &s.plan.Filters, now)
@@ -280,20 +304,11 @@ func (s *scorer) points(page uint32, total float64) float64 {
 // coverage reduces the score of a page that lacks much of the query.
 func coverage(share float64) float64 { return 0.5 + 0.5*share }
 
-// cut keeps the best candidates of the first stage, and returns the score of the last.
-func cut(all []*candidate) ([]*candidate, float64) {
-	slices.SortFunc(all, func(a, b *candidate) int {
-		if a.first != b.first { // nearly always: see tieBreak
-			return cmp.Compare(b.first, a.first)
-		}
-		return bytes.Compare(a.part.URL(a.page), b.part.URL(b.page))
-	})
+// cut keeps the first candidates, at most as many as given.
+func (s *scorer) cut(all []*candidate, most int) []*candidate {
+	slices.SortFunc(all, s.compare)
 	all = few(all) // so that many copies of one page do not displace all others
-	all = all[:min(len(all), maxCandidates)]
-	if len(all) == 0 {
-		return all, 0
-	}
-	return all, all[len(all)-1].first
+	return all[:min(len(all), most)]
 }
 
 // few keeps maxAlso+1 copies of each page of a site.
@@ -354,6 +369,7 @@ func (x *Index) still(s *scorer, best []*candidate, n int) (hits []Ranking, err 
 		}
 		r := Ranking{Hit: h, First: c.first, Text: f.Text, Sim: f.Sim, Level: c.level}
 		r.Near, r.NearAt = s.nearby(c)
+		r.Section = c.section
 		if s.plan.Sort != nil {
 			r.Key = &c.key
 		}

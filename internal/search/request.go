@@ -24,4 +24,7 @@ type Request struct {
 type RankOptions struct {
 	Explain bool `json:"explain"` // list the signals of each hit
 	N       int  `json:"n"`       // how many hits are wanted
+	// After asks for the pages behind a position, in the order of the first stage or of the plan's
+	// field. Nil: the best pages, in the order of the second stage or of the field.
+	After *Position `json:"after,omitempty"`
 }

@@ -1,13 +1,11 @@
 package search
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/query"
 	"github.com/curtsy/curtsy/internal/search/analysis"
 )
@@ -35,71 +33,14 @@ func (c *Clause) known() bool {
 	})
 }
 
-// respell replaces words that no page has with words that are spelled like them, and returns a
-// message about this. If pages have only other forms of a word, the word is kept, because those
-// forms are found. If such a word is spelled like a frequent one, the message suggests the frequent
-// one.
-func (p *Plan) respell(ctx context.Context, q query.Query, typed string, shards Shards, answer *crawl.SearchAnswer) (message string, err error) {
-	unknown, formed := map[string][]*Slot{}, map[string]bool{}
-	var words []string
-	p.eachTyped(func(c *Clause, s *Slot) {
-		switch {
-		case len(s.Forms) == 0 && len(s.Word) >= minSpelled && !c.known():
-			unknown[s.Word] = append(unknown[s.Word], s)
-			words = append(words, s.Word)
-		case !c.Light && len(s.Word) >= minMistyped && s.oddForm():
-			formed[s.Word] = true
-			words = append(words, s.Word)
-		}
-	})
-	if len(words) == 0 {
-		return "", nil
-	}
-	slices.Sort(words)
-	words = slices.Compact(words)
-	similar, err := shards.Similar(ctx, words)
-	sums := addSimilar(similar)
-	best := nearest(words, sums)
-	var swaps, begun, offered []string
-	for _, w := range words {
-		forms := best[w]
-		switch {
-		case formed[w]:
-			if other := endsAlike(sums[w], w); other != "" {
-				offered = append(offered, w, other)
-			}
-		case len(forms) == 0:
-		case forms[0].Weight == weightSpelled:
-			swaps = append(swaps, w, forms[0].Word)
-		default:
-			begun = append(begun, w)
-		}
-		for _, s := range unknown[w] {
-			s.Forms = forms
-		}
-	}
-	for i := range p.Clauses {
-		p.weigh(&p.Clauses[i])
-	}
-	if len(swaps)+len(offered) > 0 {
-		answer.Suggestion = respelled(q, typed, slices.Concat(swaps, offered))
-	}
-	switch {
-	case len(swaps) > 0:
-		message = "no page has all words as typed; showing results for: " + respelled(q, typed, swaps)
-	case len(begun) > 0:
-		message = "no page has " + strings.Join(begun, ", ") + " as a word; these pages have words that begin with it"
-	}
-	return message, err
-}
-
 // oddForm reports whether pages have only other forms of a word, and none that is the word with
-// another ending, or the reverse: checkpoint, checkpoints.
+// another letter at its end, or the reverse: checkpoint, checkpoints.
 func (s *Slot) oddForm() bool {
 	word := analysis.Plain(s.Word)
 	return len(s.Forms) > 0 && !slices.ContainsFunc(s.Forms, func(f Form) bool {
 		have := analysis.Plain(f.Word)
-		return f.Weight > weightStem || strings.HasPrefix(have, word) || strings.HasPrefix(word, have)
+		near := len(have)-len(word) <= 1 && len(word)-len(have) <= 1
+		return f.Weight > weightStem || near && (strings.HasPrefix(have, word) || strings.HasPrefix(word, have))
 	})
 }
 

@@ -48,6 +48,9 @@ type scorer struct {
 	of, buf []uint32
 	posts   [128]segment.Posting
 	body    []bodyPlace
+
+	sections []segment.Section
+	next     []int // by clause, where section is in its positions
 }
 
 // scorers are unused ones, with all slices zero.

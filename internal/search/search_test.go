@@ -140,8 +140,8 @@ func (l local) Similar(ctx context.Context, words []string) ([]Similar, error) {
 	return each(l, func(x *Index) ([]Similar, error) { return x.Similar(ctx, words) })
 }
 
-func (l local) Rank(ctx context.Context, p *Plan, n int, explain bool) ([]Ranked, error) {
-	return each(l, func(x *Index) ([]Ranked, error) { return single(x.Rank(ctx, sent(p), n, explain)) })
+func (l local) Rank(ctx context.Context, p *Plan, o RankOptions) ([]Ranked, error) {
+	return each(l, func(x *Index) ([]Ranked, error) { return single(x.Rank(ctx, sent(p), o)) })
 }
 
 func (l local) Show(ctx context.Context, p *Plan, urls []string) ([]crawl.Hit, error) {

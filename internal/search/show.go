@@ -62,11 +62,13 @@ func (x *Index) show(r *snipper, p *Plan, u canon.URL) (h crawl.Hit, ok bool, er
 	if page.SnippetAllowed() {
 		var s string
 		var marks [][2]int
+		var section *crawl.Section
 		r.content = x.o.Content
-		if x.o.Read(&page, func() { s, marks = r.snippet(&page, p) }) != nil {
+		if x.o.Read(&page, func() { s, marks, section = r.snippet(&page, p) }) != nil {
 			*r = snipper{} // what runs there may end in the middle, by a panic
 			return h, false, nil
 		}
+		h.Section = section
 		if s != "" {
 			h.Snippet, h.Marks = &s, marks
 		}

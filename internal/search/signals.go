@@ -21,6 +21,7 @@ const (
 	sigTitle
 	sigName
 	sigHeading
+	sigSection
 	sigLinks
 	sigPairs
 	sigNear
@@ -43,12 +44,13 @@ var signals = [numSignals]struct {
 	sigTitle:   {"title", 2.0},    // its title has the words, and little else
 	sigName:    {"name", 2.0},     // the last part of its address has the words, and little else
 	sigHeading: {"heading", 1.2},  // one of its headings has the words
+	sigSection: {"section", 0.8},  // one of its sections has the words, in its heading and its text
 	sigLinks:   {"links", 0.9},    // other pages of the site link to it with the words
-	sigPairs:   {"pairs", 1.2},    // words that follow one another in the query also do in the page
+	sigPairs:   {"pairs", 0.9},    // words that follow one another in the query also do in the page
 	sigNear:    {"near", 0.7},     // the words are near one another in its body
 	sigEarly:   {"early", 0.5},    // the words are near its beginning
 	sigExact:   {"exact", 0.4},    // the words are in it as they were typed
-	sigRank:    {"rank", 0.8},     // pages of the site that link to it
+	sigRank:    {"rank", 1.0},     // pages of the site that link to it
 	sigShallow: {"shallow", 0.1},  // its address has few parts
 	sigList:    {"list", -0.6},    // its text is mostly links
 	sigMissing: {"missing", -1.5}, // words that it does not have
@@ -90,7 +92,6 @@ func (s *scorer) occurrences(all []*candidate) [][][]occurrence {
 			found[i][k] = found[i][k][:0]
 		}
 	}
-	several := s.plan.heavy() > 1
 	for from := 0; from < len(all); {
 		to := from
 		for to < len(all) && all[to].part == all[from].part {
@@ -98,7 +99,7 @@ func (s *scorer) occurrences(all []*candidate) [][][]occurrence {
 		}
 		for k := range s.plan.Clauses {
 			end := uint32(math.MaxUint32)
-			if c := &s.plan.Clauses[k]; c.Light || !several {
+			if s.plan.Clauses[k].Light {
 				// Pairs and nearness do not use these positions, and the other signals need only
 				// one position in the body.
 				end = segment.Body.Start()
@@ -137,6 +138,11 @@ func sortPlaces(all []occurrence) {
 // before end.
 func (s *scorer) places(m *Match, clause int, end uint32, all []*candidate, found [][][]occurrence) {
 	p := all[0].part
+	// A frequent part of a name, or a frequent alternative, is less than what makes the clause rare.
+	share := m.Weight
+	if idf := s.plan.Clauses[clause].IDF; idf > m.IDF {
+		share *= m.IDF / idf
+	}
 	if len(m.Slots) > 1 {
 		i := 0
 		for page, at := range s.phrase(p, m, all) {
@@ -148,7 +154,7 @@ func (s *scorer) places(m *Match, clause int, end uint32, all []*candidate, foun
 			}
 			if all[i].page == page {
 				for _, o := range at {
-					o.weight *= m.Weight
+					o.weight *= share
 					found[i][clause] = append(found[i][clause], o)
 				}
 			}
@@ -170,7 +176,7 @@ func (s *scorer) places(m *Match, clause int, end uint32, all []*candidate, foun
 			}
 			s.buf = post.PlacesUntil(s.buf[:0], end)
 			for _, pos := range s.buf {
-				found[i][clause] = append(found[i][clause], occurrence{pos, 1, f.Weight * m.Weight})
+				found[i][clause] = append(found[i][clause], occurrence{pos, 1, f.Weight * share})
 			}
 		}
 	}
@@ -190,6 +196,7 @@ func (e *evidence) values() (v [numSignals]float64) {
 		v[sigTitle] = e.covers(segment.Title, segment.URL.Start(), e.c.part.Words(e.c.page, segment.Title))
 		v[sigName] = e.covers(segment.URL, segment.URL.Start()+dirPlace, e.c.part.Words(e.c.page, segment.URL))
 		v[sigHeading] = e.heading()
+		v[sigSection], e.c.section = e.section()
 		v[sigPairs] = e.pairs()
 		v[sigNear] = e.near()
 		for k := range plan.Clauses {

@@ -2,6 +2,7 @@ package search
 
 import (
 	"bytes"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -9,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/html"
 	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/internal/pagetext"
 	"github.com/curtsy/curtsy/internal/search/analysis"
@@ -90,13 +92,16 @@ func (r *snipper) prepare(p *Plan) {
 // snippet cuts from a stored page the passage that shows most of the query, as plain text on one
 // line, and returns the positions of the words in it; "" when the page has no text. The caller has
 // checked that the page permits snippets.
-func (r *snipper) snippet(p *pages.Page, plan *Plan) (string, [][2]int) {
+//
+// If the plan names a section of the page, the passage is in that section if it has any of the
+// words, and the section is returned as well.
+func (r *snipper) snippet(p *pages.Page, plan *Plan) (string, [][2]int, *crawl.Section) {
 	if p.Directives&crawl.NoSnippet != 0 {
-		return "", nil
+		return "", nil, nil
 	}
 	page, err := p.Readable(r.body, r.content)
 	if err != nil {
-		return "", nil
+		return "", nil, nil
 	}
 	if p.Encoding != crawl.EncodingNone {
 		r.body = page.Body
@@ -117,6 +122,11 @@ func (r *snipper) snippet(p *pages.Page, plan *Plan) (string, [][2]int) {
 	case far > firstLook:
 		most *= moreLooks
 	}
+	nth := plan.Section[string(p.URL)]
+	if p.MaxSnippet > 0 {
+		nth = 0 // the title of a section is text of the page, too
+	}
+	var named *crawl.Section
 	var text []byte
 	var spans []pagetext.Span
 	var from, to int
@@ -129,6 +139,18 @@ func (r *snipper) snippet(p *pages.Page, plan *Plan) (string, [][2]int) {
 		}
 		var distinct int
 		marks, main := r.look(text, spans, p.Title)
+		if nth > 0 {
+			h, begin, end := sectionAt(&read, nth)
+			if all = all || h != nil; !all {
+				continue // it is further down
+			}
+			if h != nil && len(text) == len(read.Body) {
+				marks, _ = within(marks, func(m mark) bool { return m.start < begin || m.end > end })
+			}
+			if named = sectionOf(p, h, read.Body); h != nil && read.Quiet(*h) {
+				named = nil
+			}
+		}
 		from, to, distinct = r.bestWindow(marks, limit)
 		// If the text is cut here, another word may follow that belongs to the passage.
 		all = all || (main || enough == 0) && distinct >= enough && to+limit < len(text)
@@ -148,9 +170,44 @@ func (r *snipper) snippet(p *pages.Page, plan *Plan) (string, [][2]int) {
 		end = fit(text, start, end, p.MaxSnippet)
 	}
 	if len(bytes.Trim(text[start:end], "… \n")) == 0 {
-		return "", nil // it contains only the sign for omitted text
+		return "", nil, named // it contains only the sign for omitted text
 	}
-	return render(text, start, end, r.marks)
+	line, marked := render(text, start, end, r.marks)
+	return line, marked, named
+}
+
+// sectionAt finds a section by the number of its heading, from 1, and where its text is. It is nil
+// if the text that was read does not reach it.
+func sectionAt(read *pagetext.Reading, nth uint32) (heading *pagetext.Span, begin, end int) {
+	end = len(read.Body)
+	for i := range read.Spans {
+		s := &read.Spans[i]
+		if s.Kind != pagetext.Heading {
+			continue
+		}
+		if heading != nil {
+			return heading, begin, s.From
+		}
+		if nth--; nth == 0 {
+			heading, begin = s, s.To
+		}
+	}
+	return heading, begin, end
+}
+
+// sectionOf names a section. It is nil if no link can lead there, or if its title must not be
+// shown.
+func sectionOf(p *pages.Page, heading *pagetext.Span, body []byte) *crawl.Section {
+	if heading == nil || len(heading.Anchor) == 0 {
+		return nil
+	}
+	title, _ := render(body, heading.From, heading.To, nil)
+	title = strings.Trim(title, "… ")
+	if title == "" || title == p.Title {
+		return nil
+	}
+	to := url.URL{Fragment: string(html.Value(heading.Anchor))}
+	return &crawl.Section{Title: title, URL: string(p.URL) + to.String()}
 }
 
 // clip cuts off page furniture before and after from..to, such as navigation and cookie notices,

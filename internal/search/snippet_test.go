@@ -1,13 +1,11 @@
 package search
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/query"
 )
 
 // long makes a page of about so many bytes of text, with some passages at given offsets.
@@ -69,40 +67,4 @@ func shown(hits []crawl.Hit) (s string) {
 		}
 	}
 	return s
-}
-
-// The counts for a smaller need equal those of ranking for it.
-func TestSmallerNeedCountsTheSame(t *testing.T) {
-	all := spread(t, manual(400), 3)
-	shards := local(all)
-	for _, q := range []string{"nowhere index", `"nowhere" vacuum gin`, "nowhere neverland lock", "nowhere lang:de wal -gin"} {
-		p := planOf(query.Parse(q))
-		terms, err := shards.Terms(context.Background(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.Settle(terms)
-		ranked, err := shards.Rank(context.Background(), p, 10, false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		loosened := false
-		for i := range ranked {
-			for _, m := range ranked[i].Less {
-				loosened = true
-				less := *p
-				less.Need = m.Need
-				again, err := all[i].Rank(context.Background(), &less, 10, false)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if fmt.Sprint(again.Matching) != fmt.Sprint(m) {
-					t.Errorf("%q, need %d: counted %v, ranking counts %v", q, m.Need, m, again.Matching)
-				}
-			}
-		}
-		if !loosened {
-			t.Errorf("%q: nothing was counted for smaller needs", q)
-		}
-	}
 }

@@ -1,9 +1,7 @@
 package search
 
 import (
-	"bytes"
 	"cmp"
-	"slices"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/query"
@@ -13,10 +11,6 @@ import (
 // highest. Pages with equal values follow one another as in the first stage, and pages without the
 // field are last. All of this is the same on any number of shards, so that pages of the answer
 // follow one another without gaps.
-
-// maxSorted is how many pages of a shard are sorted by a field: as many as can be shown, and some
-// more because some may prove to be the same page as others.
-const maxSorted = MaxHits + spare
 
 // sortKey is what a page is sorted by.
 type sortKey struct {
@@ -51,6 +45,10 @@ type sorter struct {
 
 // key is the key of page i of a part. If it has several values, the one that comes first counts.
 func (s *sorter) key(p *part, i uint32) (key sortKey) {
+	if s.by.Name == "" {
+		d := p.Date(i)
+		return sortKey{Has: d != 0, Number: float64(d)}
+	}
 	if p != s.p {
 		s.p = p
 		s.name, s.some = nameIn(p, s.by.Name)
@@ -75,24 +73,4 @@ func (s *sorter) key(p *part, i uint32) (key sortKey) {
 		}
 	}
 	return key
-}
-
-// sortBest sorts candidates by the plan's field, those that match first, and keeps as many as can
-// be shown.
-func (p *Plan) sortBest(all []*candidate) []*candidate {
-	match := func(c *candidate) int { return min(c.level, p.Need) }
-	slices.SortFunc(all, func(a, b *candidate) int {
-		return cmp.Or(cmp.Compare(match(b), match(a)), compareKeys(p.Sort, a.key, b.key), cmp.Compare(b.first, a.first),
-			bytes.Compare(a.part.URL(a.page), b.part.URL(b.page)))
-	})
-	all = few(all)
-	return all[:min(len(all), maxSorted)]
-}
-
-// sortHits sorts the hits of all shards by the plan's field. keys and first are by address.
-func (p *Plan) sortHits(hits []crawl.Hit, rankings map[string]*Ranking) {
-	first := func(h *crawl.Hit) float64 { return rankings[h.URL].First }
-	slices.SortFunc(hits, func(a, b crawl.Hit) int {
-		return cmp.Or(compareKeys(p.Sort, *rankings[a.URL].Key, *rankings[b.URL].Key), cmp.Compare(first(&b), first(&a)), cmp.Compare(a.URL, b.URL))
-	})
 }

@@ -1,7 +1,9 @@
 package search
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -15,7 +17,9 @@ func TestCachesFollowTheIndex(t *testing.T) {
 		t.Helper()
 		for range 2 { // derived, and from the cache
 			got = ""
-			for _, h := range ask(t, crawl.SearchRequest{Query: "okapi", Explain: true}, f.Index).Hits {
+			hits := ask(t, crawl.SearchRequest{Query: "okapi", Explain: true}, f.Index).Hits
+			slices.SortFunc(hits, func(a, b crawl.Hit) int { return cmp.Compare(a.URL, b.URL) })
+			for _, h := range hits {
 				for _, s := range h.Signals {
 					if s.Name == "links" || s.Name == "rank" {
 						got += fmt.Sprintf("%s %s %.2f ", h.URL[len("https://a.example/"):], s.Name, s.Value)

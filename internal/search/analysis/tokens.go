@@ -226,7 +226,7 @@ func free(text []byte, i int) bool {
 // isPrefix reports whether signs belong to the word after them.
 func isPrefix(signs []byte) bool {
 	switch string(signs) {
-	case "-", "--", ".", "_", "__", "@":
+	case "-", "--", ".", "_", "__", "@", "#":
 		return true
 	}
 	return false

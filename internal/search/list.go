@@ -1,0 +1,254 @@
+package search
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/pkg/canon"
+)
+
+// The hits of a query are one list. It begins with the best maxCandidates pages of the first stage,
+// in the order of the second stage, and continues with the other pages in the order of the first
+// stage. If the answer is sorted by a field, the whole list is in that order. Copies of a page
+// become one hit, within what is read of the list at a time.
+//
+// A cursor leads to any place of the list: within its beginning by how many hits are before, and
+// behind it by the last page before. The latter does not change when pages are added elsewhere, and
+// costs the same at any depth.
+
+// cursor is a place in the list of hits.
+type cursor struct {
+	Offset int       `json:"o,omitempty"`
+	After  *Position `json:"a,omitempty"` // nil: in the beginning of the list
+}
+
+// Position is a page's place in the order of the first stage, or of a field.
+type Position struct {
+	First float64  `json:"f"`
+	Key   *sortKey `json:"k,omitempty"` // of a plan that sorts by a field
+	URL   string   `json:"u,omitempty"` // decides between pages that are equal
+}
+
+// ErrCursor is the error of a Cursor that is not from an answer.
+var ErrCursor = errors.New("wrong cursor: use the one in the answer before, or leave it out to begin with the first hit")
+
+// maxCursor is the maximum length of a cursor in bytes.
+const maxCursor = 8 << 10
+
+func readCursor(text string) (c cursor, err error) {
+	if text == "" {
+		return c, nil
+	}
+	if len(text) > maxCursor {
+		return c, ErrCursor
+	}
+	b, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil || json.Unmarshal(b, &c) != nil || c.Offset < 0 || c.Offset > maxCandidates+MaxHits {
+		return cursor{}, ErrCursor
+	}
+	return c, nil
+}
+
+func (c cursor) String() string {
+	b, err := json.Marshal(c)
+	if err != nil {
+		return "" // it has no values that JSON lacks: scores are finite
+	}
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+// options are what the shards are asked for first.
+func (s *searching) options() RankOptions {
+	o := RankOptions{N: s.from.Offset + s.r.Limit, Explain: s.r.Explain, After: s.from.After}
+	if s.r.PerSite > 0 {
+		o.N = max(o.N, maxCandidates)
+	}
+	return o
+}
+
+// listed is a part of the list of hits.
+type listed struct {
+	// page are the hits that were asked for, and some that follow, which are shown instead of hits
+	// that are gone meanwhile.
+	page []crawl.Hit
+	hits []crawl.Hit // all that were read
+	all  bool        // these are all pages that match
+	next string
+}
+
+// list returns the hits that were asked for.
+func (s *searching) list(f *reading) (l listed) {
+	if s.from.After != nil {
+		return s.more(f, f.ranked, s.from, s.r.Limit, nil)
+	}
+	o, end := s.options(), s.from.Offset+s.r.Limit
+	raw, rankings, last := f.merge(o.N + spare)
+	l.hits = s.arrange(f.p, raw, rankings)
+	if f.p.Sort == nil && len(l.hits) <= end && o.N < maxCandidates && len(raw) < int(min(f.count, maxCandidates)) {
+		// So many pages are copies of others that there may be too few.
+		o.N = maxCandidates
+		var err error
+		f.ranked, err = s.shards.Rank(s.ctx, f.p, o)
+		s.failed(err)
+		raw, rankings, last = f.merge(o.N + spare)
+		l.hits = s.arrange(f.p, raw, rankings)
+	}
+	l.all = int64(len(raw)) >= f.count
+	l.page = l.hits[min(s.from.Offset, len(l.hits)):]
+	switch {
+	case len(l.hits) > end:
+		l.next = cursor{Offset: end}.String()
+		return l
+	case l.all || s.r.PerSite > 0 || last == nil:
+		return l
+	}
+	// The beginning of the list ends here, or before.
+	at := cursor{Offset: max(0, s.from.Offset-len(l.hits)), After: last}
+	if len(l.hits) == end {
+		l.next = at.String()
+		return l
+	}
+	ranked, err := s.shards.Rank(s.ctx, f.p, RankOptions{N: end - len(l.hits), Explain: s.r.Explain, After: last})
+	s.failed(err)
+	shown := map[string]bool{}
+	for _, h := range l.hits {
+		shown[h.URL] = true
+		for _, u := range h.Also {
+			shown[u] = true
+		}
+	}
+	rest := s.more(f, ranked, at, s.r.Limit-len(l.page), shown)
+	rest.page = append(l.page, rest.page...)
+	return rest
+}
+
+// more returns limit hits of the list behind a place, without those that were shown before it.
+func (s *searching) more(f *reading, ranked []Ranked, at cursor, limit int, shown map[string]bool) (l listed) {
+	raw, rankings := (&reading{p: f.p, ranked: ranked}).inOrder()
+	want := at.Offset + limit
+	cut := raw[:min(len(raw), want+spare)]
+	// As many pages as make the hits that are wanted: a page that follows them belongs to the next
+	// part of the list, even if it is a copy.
+	n := min(len(cut), want)
+	var hits []crawl.Hit
+	for {
+		hits = s.arrange(f.p, slices.Clone(cut[:n]), rankings)
+		hits = slices.DeleteFunc(hits, func(h crawl.Hit) bool { return shown[h.URL] })
+		if len(hits) >= want || n == len(cut) {
+			break
+		}
+		n++
+	}
+	l.hits, l.page = hits, hits[min(at.Offset, len(hits)):]
+	if len(raw) > n {
+		h := &raw[n-1]
+		l.next = cursor{After: positionOf(h.URL, rankings)}.String()
+	}
+	return l
+}
+
+func positionOf(url string, rankings map[string]*Ranking) *Position {
+	r := rankings[url]
+	return &Position{First: r.First, Key: r.Key, URL: url}
+}
+
+// comparePositions orders pages by the plan's field if it has one, and as in the first stage.
+func (p *Plan) comparePositions(a, b *Position) int {
+	if p.Sort != nil {
+		var x, y sortKey
+		if a.Key != nil {
+			x = *a.Key
+		}
+		if b.Key != nil {
+			y = *b.Key
+		}
+		if c := compareKeys(p.Sort, x, y); c != 0 {
+			return c
+		}
+	}
+	return cmp.Or(cmp.Compare(b.First, a.First), cmp.Compare(a.URL, b.URL))
+}
+
+// merge makes one list of the pages of all shards, best first. last is the position behind which
+// the list continues. most limits the pages of a plan that sorts, because shards have returned no
+// more than that.
+func (f *reading) merge(most int) (hits []crawl.Hit, rankings map[string]*Ranking, last *Position) {
+	if f.p.Sort != nil {
+		hits, rankings = f.inOrder()
+		if hits = hits[:min(len(hits), most)]; len(hits) > 0 {
+			last = positionOf(hits[len(hits)-1].URL, rankings)
+		}
+		return hits, rankings, last
+	}
+	var first []float64
+	for _, r := range f.ranked {
+		first = append(first, r.First...)
+	}
+	// Only the pages that would reach the second stage if there were one shard. Others must not be
+	// ranked higher because they had fewer competitors.
+	slices.SortFunc(first, func(a, b float64) int { return cmp.Compare(b, a) })
+	first = first[:min(len(first), maxCandidates)]
+	if len(first) == 0 {
+		return nil, nil, nil
+	}
+	least := first[len(first)-1]
+	hits, rankings = f.hits(least)
+	slices.SortFunc(hits, func(a, b crawl.Hit) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(len(a.URL), len(b.URL)), cmp.Compare(a.URL, b.URL))
+	})
+	return hits, rankings, &Position{First: least}
+}
+
+// inOrder makes one list of the hits of all shards, in the order of the first stage or of a field.
+func (f *reading) inOrder() (hits []crawl.Hit, rankings map[string]*Ranking) {
+	hits, rankings = f.hits(math.Inf(-1))
+	slices.SortFunc(hits, func(a, b crawl.Hit) int {
+		return f.p.comparePositions(positionOf(a.URL, rankings), positionOf(b.URL, rankings))
+	})
+	return hits, rankings
+}
+
+// hits are those of all shards with a score of the first stage that is not below least.
+func (f *reading) hits(least float64) (hits []crawl.Hit, rankings map[string]*Ranking) {
+	rankings = map[string]*Ranking{}
+	for i := range f.ranked {
+		for j := range f.ranked[i].Hits {
+			h := &f.ranked[i].Hits[j]
+			if h.First < least {
+				continue
+			}
+			rankings[h.URL] = h
+			h.Hit.Text, h.Hit.Sim, h.Hit.Near, h.Hit.NearAt, h.Hit.Level = h.Text, h.Sim, h.Near, h.NearAt, h.Level
+			h.Hit.SectionNth = h.Section
+			hits = append(hits, h.Hit)
+		}
+	}
+	return hits, rankings
+}
+
+// arrange makes hits of pages: copies and translations of a page become one, and a site has no more
+// hits than the request permits. Pages and hits are best first.
+func (s *searching) arrange(p *Plan, raw []crawl.Hit, rankings map[string]*Ranking) []crawl.Hit {
+	hits := collapse(raw)
+	hits = s.translated(hits)
+	if p.Sort != nil {
+		// The hit that is shown for several may have another key than the first of them.
+		slices.SortStableFunc(hits, func(a, b crawl.Hit) int {
+			return p.comparePositions(positionOf(a.URL, rankings), positionOf(b.URL, rankings))
+		})
+	}
+	if s.r.PerSite > 0 {
+		n := map[canon.Host]int{}
+		hits = slices.DeleteFunc(hits, func(h crawl.Hit) bool {
+			host := site(&h)
+			n[host]++
+			return n[host] > s.r.PerSite
+		})
+	}
+	return hits
+}
