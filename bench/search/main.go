@@ -5,10 +5,12 @@
 //	go run ./search -dir DIR -half tuning -v    while tuning: DIR is kept; each query with its ranks
 //	go run ./search -dir DIR -reindex -misses   after a change of the index; what was not first
 //	go run ./search -half aside                 the half that counts in the end: a summary only
+//	go run ./search -corpora unseen             other corpora, with classes of queries
 //
 // Queries and wanted pages are in queries/, and were written before any engine was used. Pages are
 // served from Debian packages at a loopback address and crawled by a binary of this checkout. The
 // rivals are twenty lines of SQLite on the text that Curtsy exports, and xapian-omega on the files.
+// Two runs at the same time need two directories: the binary and the crawl lie in them.
 package main
 
 import (
@@ -44,8 +46,10 @@ func parse(args []string, stderr io.Writer) (s settings, err error) {
 	f.IntVar(&s.shards, "shards", 4, "shards of the crawl")
 	f.StringVar(&s.dir, "dir", "", "keep the crawl and Xapian's databases here, and use them again")
 	f.StringVar(&s.half, "half", "all", "tuning, aside or all: which queries to ask")
-	names := f.String("manuals", "", "which manuals, by name (all)")
-	engines := f.String("engines", "ours,sqlite,xapian", "whom to ask")
+	corpora := f.String("corpora", "manuals", "manuals (the nine that the ranking was made with), unseen or all")
+	extra := f.String("ours-args", "", "arguments for our own searches, separated by spaces: -ours-args \"--synonyms search/synonyms/gnucash.txt\"")
+	names := f.String("manuals", "", "which of these, by name (all)")
+	engines := f.String("engines", "ours,sqlite,xapian", "whom to ask; command is ours by a process for each query")
 	f.BoolVar(&s.reindex, "reindex", false, "index the kept crawl anew first")
 	f.BoolVar(&s.verbose, "v", false, "list the queries of the tuning half with their ranks")
 	f.BoolVar(&s.misses, "misses", false, "show the first engine's first three hits where the wanted page is not first (tuning half)")
@@ -53,10 +57,20 @@ func parse(args []string, stderr io.Writer) (s settings, err error) {
 	if err := f.Parse(args); err != nil {
 		return s, err
 	}
-	s.engines, s.manuals = strings.Split(*engines, ","), manuals
+	s.engines, s.extra = strings.Split(*engines, ","), strings.Fields(*extra)
+	switch *corpora {
+	case "manuals":
+		s.manuals = manuals
+	case "unseen":
+		s.manuals = unseen
+	case "all":
+		s.manuals = slices.Concat(manuals, unseen)
+	default:
+		return s, fmt.Errorf("-corpora %q: use manuals, unseen or all", *corpora)
+	}
 	if *names != "" {
 		want := strings.Split(*names, ",")
-		s.manuals = slices.DeleteFunc(slices.Clone(manuals), func(m manual) bool { return !slices.Contains(want, m.name) })
+		s.manuals = slices.DeleteFunc(slices.Clone(s.manuals), func(m manual) bool { return !slices.Contains(want, m.name) })
 		if len(s.manuals) < len(want) {
 			return s, fmt.Errorf("-manuals %s: there is no such manual; see manuals in search/bench.go", *names)
 		}
@@ -99,6 +113,11 @@ func measure(ctx context.Context, s settings, w io.Writer) (err error) {
 		return s.misspelled(ctx, w, qs)
 	}
 	var engines []engine
+	defer func() {
+		for _, stop := range s.stop {
+			stop()
+		}
+	}()
 	for _, name := range s.engines {
 		e, err := newEngine(ctx, name, &s.bench)
 		if err != nil {
@@ -150,31 +169,37 @@ func (s settings) ask(ctx context.Context, w io.Writer, t *table, engines []engi
 	var ranks string
 	var first []hit // of the first engine
 	for i, e := range engines {
-		start := cpuTime()
+		start := cpuTime(e)
 		hits, err := e.ask(ctx, q, everywhere)
 		if err != nil {
 			return fmt.Errorf("%s: %q: %w", t.engines[i], q.text, err)
 		}
-		rank := q.rank(hits)
-		t.add(q.manual.name, i, rank, cpuTime()-start)
+		used := cpuTime(e) - start
+		hits = s.distinct(hits)
+		rank, named := q.rank(hits, s.one)
+		t.add(q, i, rank, named, used)
 		ranks += fmt.Sprintf("%3d ", rank)
 		if i == 0 && rank != 1 {
 			first = hits[:min(len(hits), 3)]
 		}
 	}
 	if s.verbose && !q.aside() || s.misses && !q.aside() && !strings.HasPrefix(ranks, "  1 ") {
-		fmt.Fprintf(w, "%s %s  [%s]\n", ranks, q.text, q.manual.name)
+		fmt.Fprintf(w, "%s %s  [%s]\n", ranks, q.text, strings.TrimSuffix(q.manual.name+" "+q.class, " "))
 	}
 	if s.misses && !q.aside() {
 		for _, h := range first {
-			fmt.Fprintln(w, "             ", strings.Join(h, " = "))
+			fmt.Fprintln(w, "             ", strings.Join(h.urls, " = "))
 		}
 	}
 	return nil
 }
 
-// cpuTime returns the CPU time of this process and of the ended processes that it started.
-func cpuTime() (used time.Duration) {
+// cpuTime returns the CPU time of this process, of the ended processes that it started, and of the
+// engine's own.
+func cpuTime(e engine) (used time.Duration) {
+	if p, ok := e.(process); ok {
+		used = p.cpu()
+	}
 	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
 		var u syscall.Rusage
 		_ = syscall.Getrusage(who, &u) // it cannot fail for these

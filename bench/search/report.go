@@ -13,6 +13,8 @@ type score struct {
 	reciprocals float64
 	first, five int
 	cpu         time.Duration
+
+	sections, named int // queries that one section answers; hits that named it
 }
 
 // add counts a query: rank is the place of the first wanted page among the first ten hits, or 0.
@@ -30,30 +32,53 @@ func (s *score) add(rank int, cpu time.Duration) {
 	}
 }
 
-// A table has the scores of each manual and engine.
+// A table has the scores of each manual, each class of queries, and each engine.
 type table struct {
-	engines []string
-	rows    []string
-	scores  map[string][]score // by row, in the order of engines
+	engines          []string
+	manuals, classes []string
+	scores           map[string][]score // by row, in the order of engines
 }
 
 const inAll = "**in all**"
 
-func (t *table) add(row string, engine, rank int, cpu time.Duration) {
+// add counts a query: named is whether the hit names a section that answers it.
+func (t *table) add(q query, engine, rank int, named bool, cpu time.Duration) {
 	if t.scores == nil {
 		t.scores = map[string][]score{inAll: make([]score, len(t.engines))}
 	}
-	if !slices.Contains(t.rows, row) {
-		t.rows = append(t.rows, row)
-		t.scores[row] = make([]score, len(t.engines))
+	rows := []string{q.manual.name, inAll}
+	if !slices.Contains(t.manuals, q.manual.name) {
+		t.manuals = append(t.manuals, q.manual.name)
 	}
-	t.scores[row][engine].add(rank, cpu)
-	t.scores[inAll][engine].add(rank, cpu)
+	if q.class != "" {
+		class := "class: " + q.class
+		rows = append(rows, class)
+		if !slices.Contains(t.classes, class) {
+			t.classes = append(t.classes, class)
+		}
+	}
+	for _, row := range rows {
+		if t.scores[row] == nil {
+			t.scores[row] = make([]score, len(t.engines))
+		}
+		s := &t.scores[row][engine]
+		s.add(rank, cpu)
+		if len(q.anchors) > 0 {
+			s.sections++
+		}
+		if named {
+			s.named++
+		}
+	}
 }
 
 // print writes the table in Markdown.
 func (t *table) print(w io.Writer) {
 	head, line, costs := "\n| manual | queries |", "\n|---|---:|", "\n\nCPU a query, as information:"
+	if t.scores == nil {
+		fmt.Fprint(w, "no queries\n\n")
+		return
+	}
 	for i, e := range t.engines {
 		s := t.scores[inAll][i]
 		head += " " + e + ": MRR | first | in five |"
@@ -61,7 +86,7 @@ func (t *table) print(w io.Writer) {
 		costs += fmt.Sprintf(" %s %.1f ms;", e, s.cpu.Seconds()*1e3/float64(s.queries))
 	}
 	fmt.Fprint(w, head, line)
-	for _, row := range append(t.rows, inAll) {
+	for _, row := range slices.Concat(t.manuals, []string{inAll}, t.classes) {
 		fmt.Fprintf(w, "\n| %s | %d |", row, t.scores[row][0].queries)
 		for _, s := range t.scores[row] {
 			n := float64(s.queries)
@@ -69,4 +94,9 @@ func (t *table) print(w io.Writer) {
 		}
 	}
 	fmt.Fprint(w, costs, "\n\n")
+	for i, s := range t.scores[inAll] {
+		if s.named > 0 {
+			fmt.Fprintf(w, "%s names the section that answers in %d of %d queries that have one.\n\n", t.engines[i], s.named, s.sections)
+		}
+	}
 }

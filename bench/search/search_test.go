@@ -3,8 +3,12 @@ package main
 import (
 	"bytes"
 	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -12,7 +16,7 @@ import (
 // The wanted pages are files of the installed packages, and neither half of the queries is small.
 func TestQueries(t *testing.T) {
 	total, seen := 0, map[string]bool{}
-	for _, m := range manuals {
+	for _, m := range slices.Concat(manuals, unseen) {
 		qs, err := load(m)
 		if err != nil {
 			t.Fatal(err)
@@ -50,8 +54,8 @@ func TestQueries(t *testing.T) {
 }
 
 func TestRank(t *testing.T) {
-	q := query{manuals[1], "join paths", []string{"/library/os.path.html", "/a b.html"}}
-	other, wanted := hit{"http://python.manual.test/library/os.html"}, hit{"http://python.manual.test/library/os.path.html"}
+	q := query{manual: manuals[1], text: "join paths", wanted: []string{"/library/os.path.html", "/a b.html"}}
+	other, wanted := hit{urls: []string{"http://python.manual.test/library/os.html"}}, hit{urls: []string{"http://python.manual.test/library/os.path.html"}}
 	ten := []hit{other, other, other, other, other, other, other, other, other, other}
 	for i, c := range []struct {
 		hits []hit
@@ -61,11 +65,11 @@ func TestRank(t *testing.T) {
 		{[]hit{other, wanted, wanted}, 2},
 		{append(ten[:9:9], wanted), 10},
 		{append(ten, wanted), 0},
-		{[]hit{{"http://postgresql.manual.test/library/os.path.html"}}, 0},
-		{[]hit{{"http://python.manual.test/x/library/os.path.html"}}, 0},
-		{[]hit{{"http://python.manual.test/copy.html", "http://python.manual.test/a%20b.html"}}, 1},
+		{[]hit{{urls: []string{"http://postgresql.manual.test/library/os.path.html"}}}, 0},
+		{[]hit{{urls: []string{"http://python.manual.test/x/library/os.path.html"}}}, 0},
+		{[]hit{{urls: []string{"http://python.manual.test/copy.html", "http://python.manual.test/a%20b.html"}}}, 1},
 	} {
-		if got := q.rank(c.hits); got != c.want {
+		if got, _ := q.rank(c.hits, (&bench{}).one); got != c.want {
 			t.Errorf("case %d: rank %d, want %d", i, got, c.want)
 		}
 	}
@@ -73,12 +77,13 @@ func TestRank(t *testing.T) {
 
 func TestTable(t *testing.T) {
 	tab := table{engines: []string{"a", "b"}}
+	one, two := query{manual: manual{name: "one"}}, query{manual: manual{name: "two"}}
 	for _, rank := range []int{1, 2, 6, 0} {
-		tab.add("one", 0, rank, 0)
-		tab.add("one", 1, 1, 2e6)
+		tab.add(one, 0, rank, false, 0)
+		tab.add(one, 1, 1, false, 2e6)
 	}
-	tab.add("two", 0, 1, 0)
-	tab.add("two", 1, 5, 2e6)
+	tab.add(two, 0, 1, false, 0)
+	tab.add(two, 1, 5, false, 2e6)
 	var b bytes.Buffer
 	tab.print(&b)
 	want := `
@@ -100,7 +105,7 @@ CPU a query, as information: a 0.0 ms; b 2.0 ms;
 func TestAsideIsNotListed(t *testing.T) {
 	s, tab := settings{verbose: true, misses: true}, table{engines: []string{"none"}}
 	for _, text := range []string{"pinsel", "lasso", "vacuum", "csv", "argparse", "memcpy"} {
-		q := query{manuals[0], text, []string{"/x.html"}}
+		q := query{manual: manuals[0], text: text, wanted: []string{"/x.html"}}
 		var b bytes.Buffer
 		if err := s.ask(t.Context(), &b, &tab, []engine{unwanted{}}, q, false); err != nil {
 			t.Fatal(err)
@@ -115,7 +120,7 @@ func TestAsideIsNotListed(t *testing.T) {
 type unwanted struct{}
 
 func (unwanted) ask(context.Context, query, bool) ([]hit, error) {
-	return []hit{{"http://postgresql.manual.test/y.html"}}, nil
+	return []hit{{urls: []string{"http://postgresql.manual.test/y.html"}}}, nil
 }
 
 // A page is found by any word, and the title counts more than the text.
@@ -130,10 +135,110 @@ func TestBaseline(t *testing.T) {
 	}
 	q := query{manual: manuals[1], text: "how do I sort unheardof"}
 	hits, err := e.ask(t.Context(), q, false)
-	if err != nil || len(hits) != 2 || hits[0][0] != "http://python.manual.test/title.html" {
+	if err != nil || len(hits) != 2 || hits[0].urls[0] != "http://python.manual.test/title.html" {
 		t.Errorf("hits %v, %v; want the page with the word in its title first, of two", hits, err)
 	}
 	if hits, err = e.ask(t.Context(), q, true); err != nil || len(hits) != 3 {
 		t.Errorf("hits %v, %v; want all three", hits, err)
+	}
+}
+
+// Files of queries may have classes, and name the section of a page that answers.
+func TestClasses(t *testing.T) {
+	classes := map[string]int{}
+	for _, m := range unseen {
+		qs, err := load(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, q := range qs {
+			classes[q.class]++
+			if len(q.anchors) > 0 && strings.Contains(q.wanted[0], "#") {
+				t.Errorf("%q wants %q, want a path without a section", q.text, q.wanted[0])
+			}
+		}
+	}
+	for _, class := range []string{"words", "question", "other", "misspelt", "sign", "section", "language"} {
+		if classes[class] < 25 {
+			t.Errorf("class %s: %d queries, want 25 at least", class, classes[class])
+		}
+	}
+	if len(classes) != 7 {
+		t.Errorf("classes %v, want seven", classes)
+	}
+}
+
+// A hit names the section that answers if page and id are those of the query.
+func TestNamedSection(t *testing.T) {
+	q := query{manual: manuals[1], wanted: []string{"/a.html", "/b.html"}, anchors: []string{"/b.html#x"}}
+	const host = "http://python.manual.test"
+	for section, want := range map[string]bool{"": false, "#x": false, host + "/b.html": false, host + "/a.html#x": false, host + "/b.html#x": true} {
+		rank, named := q.rank([]hit{{urls: []string{host + "/b.html"}, section: section}}, (&bench{}).one)
+		if rank != 1 || named != want {
+			t.Errorf("section %q: rank %d, named %v; want 1, %v", section, rank, named, want)
+		}
+	}
+}
+
+// Pages of one host with the same text are one page: any of them is wanted, and an answer has one.
+func TestTwins(t *testing.T) {
+	const host = "http://python.manual.test"
+	b := bench{pages: []page{
+		{host + "/en.html", "Sorting", "how to sort"},
+		{host + "/de.html", "Sorting", "how to sort"},
+		{host + "/other.html", "Sorting", "something else"},
+		{"http://git.manual.test/en.html", "Sorting", "how to sort"},
+	}}
+	b.twins()
+	var hits []hit
+	for _, u := range []string{host + "/other.html", host + "/de.html", host + "/en.html", "http://git.manual.test/en.html"} {
+		hits = append(hits, hit{urls: []string{u}})
+	}
+	got := b.distinct(hits)
+	if len(got) != 3 || got[1].urls[0] != host+"/de.html" {
+		t.Errorf("distinct hits %v, want three without the second copy", got)
+	}
+	q := query{manual: manuals[1], wanted: []string{"/en.html"}}
+	if rank, _ := q.rank(got, b.one); rank != 2 {
+		t.Errorf("rank %d, want 2: the copy is as good", rank)
+	}
+}
+
+// A manual in parts serves its parts only, each file under its name, from a start page that is
+// never a hit.
+func TestSite(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"en/index.html", "en/a.html", "de/index.html", "fr/index.html"} {
+		if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("<title>"+name+"</title>"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, every := range []bool{false, true} {
+		site, err := manual{dir: dir, parts: "en de", every: every}.site()
+		if err != nil {
+			t.Fatal(err)
+		}
+		web := httptest.NewServer(site)
+		defer web.Close()
+		for path, want := range map[string]int{"/": 200, "/en/index.html": 200, "/de/index.html": 200, "/en/a.html": 200, "/en/": 404, "/fr/index.html": 404, "/x": 404} {
+			resp, err := http.Get(web.URL + path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, _ := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if resp.StatusCode != want {
+				t.Errorf("%s: %s, want %d", path, resp.Status, want)
+			}
+			if kind := resp.Header.Get("Content-Type"); want == 200 && path != "/" && kind != "text/html" {
+				t.Errorf("%s is %q, want text/html without a charset", path, kind)
+			}
+			if path == "/" && (!strings.Contains(string(body), "noindex") || strings.Contains(string(body), "/en/a.html") != every) {
+				t.Errorf("every page: %v, start page:\n%s", every, body)
+			}
+		}
 	}
 }

@@ -50,7 +50,7 @@ func (e baseline) ask(ctx context.Context, q query, everywhere bool) (hits []hit
 	if words == nil {
 		return nil, nil
 	}
-	rows, err := e.db.QueryContext(ctx, `SELECT url FROM page WHERE page MATCH ? AND (? OR host = ?) ORDER BY bm25(page, 0, 0, 8, 1) LIMIT 10`,
+	rows, err := e.db.QueryContext(ctx, `SELECT url FROM page WHERE page MATCH ? AND (? OR host = ?) ORDER BY bm25(page, 0, 0, 8, 1) LIMIT 120`,
 		strings.Join(words, " OR "), everywhere, q.manual.host())
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (e baseline) ask(ctx context.Context, q query, everywhere bool) (hits []hit
 		if err := rows.Scan(&u); err != nil {
 			return nil, err
 		}
-		hits = append(hits, hit{u})
+		hits = append(hits, hit{urls: []string{u}})
 	}
 	return hits, rows.Err()
 }

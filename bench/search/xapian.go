@@ -24,10 +24,19 @@ func newXapian(ctx context.Context, b *bench) (engine, error) {
 		e.linked[place(p.URL)] = true
 	}
 	for _, m := range e.manuals { // omindex skips what an earlier run indexed
-		cmd := exec.CommandContext(ctx, "omindex", "--db", e.db(m), "--stemmer", m.stemmer, "--url", "http://"+m.host()+"/",
-			"--mime-type", "txt:ignore", "--mime-type", "svg:ignore", "--follow", m.dir)
-		if _, err := run(cmd); err != nil {
-			return nil, fmt.Errorf("xapian (apt-get install xapian-omega xapian-tools): %w", err)
+		args := []string{"--db", e.db(m), "--stemmer", m.stemmer, "--url", "http://" + m.host() + "/",
+			"--mime-type", "txt:ignore", "--mime-type", "svg:ignore", "--no-delete", "--follow", m.dir}
+		runs := [][]string{args}
+		if m.parts != "" {
+			runs = nil
+			for part := range strings.FieldsSeq(m.parts) {
+				runs = append(runs, append(args[:len(args):len(args)], part))
+			}
+		}
+		for _, args := range runs {
+			if _, err := run(exec.CommandContext(ctx, "omindex", args...)); err != nil {
+				return nil, fmt.Errorf("xapian (apt-get install xapian-omega xapian-tools): %w", err)
+			}
 		}
 	}
 	return e, nil
@@ -36,7 +45,7 @@ func newXapian(ctx context.Context, b *bench) (engine, error) {
 func (e xapian) db(m manual) string { return filepath.Join(e.dir, "xapian-"+m.name) }
 
 func (e xapian) ask(ctx context.Context, q query, everywhere bool) (hits []hit, err error) {
-	args := []string{"--msize", "20", "--stemmer", q.manual.stemmer}
+	args := []string{"--msize", "240", "--stemmer", q.manual.stemmer}
 	for _, m := range e.manuals {
 		if everywhere || m == q.manual {
 			args = append(args, "--db", e.db(m))
@@ -48,7 +57,7 @@ func (e xapian) ask(ctx context.Context, q query, everywhere bool) (hits []hit, 
 	}
 	for line := range strings.Lines(string(out)) {
 		if u, ok := strings.CutPrefix(strings.TrimSpace(line), "url="); ok && e.linked[place(u)] {
-			hits = append(hits, hit{u})
+			hits = append(hits, hit{urls: []string{u}})
 		}
 	}
 	return hits, nil
