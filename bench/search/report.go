@@ -41,13 +41,20 @@ type table struct {
 
 const inAll = "**in all**"
 
+// glossary is the class of queries that need the synonyms in synonyms/. It has a row of its own and
+// is in no sum, because what it measures is a file that the rivals do not have.
+const glossary = "glossary"
+
 // add counts a query: named is whether the hit names a section that answers it.
 func (t *table) add(q query, engine, rank int, named bool, cpu time.Duration) {
 	if t.scores == nil {
 		t.scores = map[string][]score{inAll: make([]score, len(t.engines))}
 	}
 	rows := []string{q.manual.name, inAll}
-	if !slices.Contains(t.manuals, q.manual.name) {
+	if q.class == glossary {
+		rows = nil
+	}
+	if rows != nil && !slices.Contains(t.manuals, q.manual.name) {
 		t.manuals = append(t.manuals, q.manual.name)
 	}
 	if q.class != "" {

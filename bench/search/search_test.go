@@ -84,6 +84,9 @@ func TestTable(t *testing.T) {
 	}
 	tab.add(two, 0, 1, false, 0)
 	tab.add(two, 1, 5, false, 2e6)
+	two.class = glossary
+	tab.add(two, 0, 10, false, 0)
+	tab.add(two, 1, 2, false, 0)
 	var b bytes.Buffer
 	tab.print(&b)
 	want := `
@@ -92,6 +95,7 @@ func TestTable(t *testing.T) {
 | one | 4 | 0.417 | 25 % | 50 % | 1.000 | 100 % | 100 % |
 | two | 1 | 1.000 | 100 % | 100 % | 0.200 | 0 % | 100 % |
 | **in all** | 5 | 0.533 | 40 % | 60 % | 0.840 | 80 % | 100 % |
+| class: glossary | 1 | 0.100 | 0 % | 0 % | 0.500 | 0 % | 100 % |
 
 CPU a query, as information: a 0.0 ms; b 2.0 ms;
 
@@ -158,13 +162,13 @@ func TestClasses(t *testing.T) {
 			}
 		}
 	}
-	for _, class := range []string{"words", "question", "other", "misspelt", "sign", "section", "language"} {
+	for _, class := range []string{"words", "question", "other", "misspelt", "sign", "section", "language", "glossary"} {
 		if classes[class] < 25 {
 			t.Errorf("class %s: %d queries, want 25 at least", class, classes[class])
 		}
 	}
-	if len(classes) != 7 {
-		t.Errorf("classes %v, want seven", classes)
+	if len(classes) != 8 {
+		t.Errorf("classes %v, want eight", classes)
 	}
 }
 
@@ -239,6 +243,35 @@ func TestSite(t *testing.T) {
 			if path == "/" && (!strings.Contains(string(body), "noindex") || strings.Contains(string(body), "/en/a.html") != every) {
 				t.Errorf("every page: %v, start page:\n%s", every, body)
 			}
+		}
+	}
+}
+
+// A corpus' synonyms are about thirty lines in Solr's format.
+func TestSynonyms(t *testing.T) {
+	files, err := filepath.Glob("synonyms/*.txt")
+	if err != nil || len(files) != 3 {
+		t.Fatalf("%d files, %v; want three", len(files), err)
+	}
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for line := range strings.Lines(string(text)) {
+			line = strings.TrimSpace(line)
+			if line == "" || strings.HasPrefix(line, "#") {
+				continue
+			}
+			n++
+			from, to, oneWay := strings.Cut(line, "=>")
+			if oneWay && (strings.TrimSpace(from) == "" || strings.TrimSpace(to) == "" || strings.Contains(to, "=>")) || !oneWay && !strings.Contains(line, ",") {
+				t.Errorf("%s: %q is neither a, b nor a => b", name, line)
+			}
+		}
+		if n < 25 || n > 40 {
+			t.Errorf("%s has %d lines, want about thirty", name, n)
 		}
 	}
 }
