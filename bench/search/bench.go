@@ -49,6 +49,13 @@ var unseen = []manual{
 	{name: "installation-guide", pkg: "installation-guide-amd64", dir: "/usr/share/doc/installation-guide-amd64", stemmer: "none", parts: "cs de ja vi"},
 }
 
+// bulk are pages without queries of their own. They make the corpora as many pages as a team's
+// sites may have, where speed is measured.
+var bulk = []manual{
+	{name: "linux", pkg: "linux-doc-6.1", dir: "/usr/share/doc/linux-doc-6.1/html"},
+	{name: "libreoffice-de", pkg: "libreoffice-help-de", dir: "/usr/share/libreoffice/help", parts: "de", every: true},
+}
+
 func (m manual) host() string { return m.name + ".manual.test" }
 
 // A bench is a directory with a binary of the checkout and its crawl.

@@ -6,6 +6,7 @@
 //	go run ./search -dir DIR -reindex -misses   after a change of the index; what was not first
 //	go run ./search -half aside                 the half that counts in the end: a summary only
 //	go run ./search -corpora unseen             other corpora, with classes of queries
+//	go run ./search -speed                      what queries cost on all corpora, by eight clients
 //
 // Queries and wanted pages are in queries/, and were written before any engine was used. Pages are
 // served from Debian packages at a loopback address and crawled by a binary of this checkout. The
@@ -34,6 +35,8 @@ type settings struct {
 	engines                  []string
 	verbose, misses, reindex bool
 	slips                    bool
+	speed                    bool
+	rival                    string // this process is a server that -speed started
 }
 
 func main() {
@@ -54,6 +57,8 @@ func parse(args []string, stderr io.Writer) (s settings, err error) {
 	f.BoolVar(&s.verbose, "v", false, "list the queries of the tuning half with their ranks")
 	f.BoolVar(&s.misses, "misses", false, "show the first engine's first three hits where the wanted page is not first (tuning half)")
 	f.BoolVar(&s.slips, "misspelled", false, "misspell the queries, and count what is suggested instead (tuning half)")
+	f.BoolVar(&s.speed, "speed", false, "measure time and CPU of ours, bleve and SQLite on all corpora instead (tuning half)")
+	f.StringVar(&s.rival, "rival", "", "serve a rival that -speed has made in -dir; -speed starts this itself")
 	if err := f.Parse(args); err != nil {
 		return s, err
 	}
@@ -96,11 +101,22 @@ func parse(args []string, stderr io.Writer) (s settings, err error) {
 // manual, so that with all manuals a good answer from another counts as wrong. The second table
 // still shows whether an engine separates languages and subjects.
 func measure(ctx context.Context, s settings, w io.Writer) (err error) {
+	if s.rival != "" {
+		return serveRival(ctx, s.rival, s.dir, w)
+	}
 	if s.dir == "" {
 		if s.dir, err = os.MkdirTemp("", "curtsy-search-"); err != nil {
 			return err
 		}
 		defer os.RemoveAll(s.dir)
+	}
+	defer func() {
+		for _, stop := range s.stop {
+			stop()
+		}
+	}()
+	if s.speed {
+		return s.measureSpeed(ctx, w)
 	}
 	if err := s.prepare(ctx, s.reindex); err != nil {
 		return err
@@ -113,11 +129,6 @@ func measure(ctx context.Context, s settings, w io.Writer) (err error) {
 		return s.misspelled(ctx, w, qs)
 	}
 	var engines []engine
-	defer func() {
-		for _, stop := range s.stop {
-			stop()
-		}
-	}()
 	for _, name := range s.engines {
 		e, err := newEngine(ctx, name, &s.bench)
 		if err != nil {

@@ -43,14 +43,24 @@ type served struct {
 // ends with the bench.
 func newServed(ctx context.Context, b *bench) (engine, error) {
 	cmd := exec.CommandContext(ctx, b.binary(), append([]string{"serve", "--dir", b.data(), "--listen", "127.0.0.1:0"}, b.extra...)...)
+	base, err := b.startServer(cmd)
+	if err != nil {
+		return nil, err
+	}
+	return served{cmd.Process.Pid, base}, nil
+}
+
+// startServer starts a server that prints its address in its first line, and returns the part with
+// the host. The process ends with the bench.
+func (b *bench) startServer(cmd *exec.Cmd) (string, error) {
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	if err := cmd.Start(); err != nil {
-		return nil, err
+		return "", err
 	}
 	b.stop = append(b.stop, func() {
 		_ = cmd.Process.Kill() // it may have ended by itself
@@ -59,14 +69,14 @@ func newServed(ctx context.Context, b *bench) (engine, error) {
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		_ = cmd.Wait() // its message is in stderr
-		return nil, fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, stderr.Bytes())
+		return "", fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, stderr.Bytes())
 	}
 	_, address, _ := strings.Cut(line, "http://")
 	host, _, _ := strings.Cut(strings.TrimSpace(address), "/")
 	if host == "" {
-		return nil, fmt.Errorf("curtsy serve printed %q, which has no address", line)
+		return "", fmt.Errorf("%s printed %q, which has no address", strings.Join(cmd.Args, " "), line)
 	}
-	return served{cmd.Process.Pid, "http://" + host}, nil
+	return "http://" + host, nil
 }
 
 func (e served) cpu() time.Duration { return command.CPUOf(e.pid) }

@@ -24,34 +24,45 @@ func newBaseline(ctx context.Context, b *bench) (engine, error) {
 		return nil, err
 	}
 	db.SetMaxOpenConns(1) // another connection would have another database in memory
+	return baseline{db}, fill(ctx, db, b.pages)
+}
+
+// fill makes the table of pages.
+func fill(ctx context.Context, db *sql.DB, pages []page) error {
 	if _, err := db.ExecContext(ctx, `CREATE VIRTUAL TABLE page USING fts5(url UNINDEXED, host UNINDEXED, title, body, tokenize = 'porter unicode61')`); err != nil {
-		return nil, err
+		return err
 	}
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	for _, p := range b.pages {
+	for _, p := range pages {
 		host, _, _ := strings.Cut(place(p.URL), "/")
 		if _, err := tx.ExecContext(ctx, `INSERT INTO page VALUES (?, ?, ?, ?)`, p.URL, host, p.Title, p.Text); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return baseline{db}, tx.Commit()
+	return tx.Commit()
 }
 
-func (e baseline) ask(ctx context.Context, q query, everywhere bool) (hits []hit, err error) {
+// anyOf returns the expression of FTS5 for any word that is no stop word, or "" if there is none.
+func anyOf(text string) string {
 	var words []string
-	for _, w := range strings.FieldsFunc(strings.ToLower(q.text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }) {
+	for _, w := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }) {
 		if !strings.Contains(stop, " "+w+" ") {
 			words = append(words, `"`+w+`"`)
 		}
 	}
-	if words == nil {
+	return strings.Join(words, " OR ")
+}
+
+func (e baseline) ask(ctx context.Context, q query, everywhere bool) (hits []hit, err error) {
+	match := anyOf(q.text)
+	if match == "" {
 		return nil, nil
 	}
 	rows, err := e.db.QueryContext(ctx, `SELECT url FROM page WHERE page MATCH ? AND (? OR host = ?) ORDER BY bm25(page, 0, 0, 8, 1) LIMIT 120`,
-		strings.Join(words, " OR "), everywhere, q.manual.host())
+		match, everywhere, q.manual.host())
 	if err != nil {
 		return nil, err
 	}
