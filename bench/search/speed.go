@@ -93,7 +93,7 @@ func ms(d time.Duration) float64 { return d.Seconds() * 1e3 }
 
 // size returns the bytes of the files in a directory, and below it, whose names match.
 func size(dir, pattern string) (n int64) {
-	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error { // what cannot be read counts nothing
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error { // unreadable: 0
 		if ok, _ := filepath.Match(pattern, filepath.Base(path)); err == nil && ok && !d.IsDir() {
 			if info, err := d.Info(); err == nil {
 				n += info.Size()
