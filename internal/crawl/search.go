@@ -15,7 +15,7 @@ type SearchRequest struct {
 	Explain bool `json:"explain,omitempty"`
 	// Sort is "date", or the name of a field of the site rules, of type keyword, number, date or
 	// boolean: the lowest value is first. With a "-" before it the highest is. Empty: the best hit
-	// is first.
+	// is first, unless the query has sort:.
 	Sort string `json:"sort,omitempty"`
 	// Cursor is Next of an earlier answer to the same request: the hits after it are wanted, and
 	// Offset is ignored. Empty: those from Offset on.
@@ -39,6 +39,9 @@ type SearchAnswer struct {
 	// Loosened describes, for people, how the query was read less strictly than it was typed.
 	// Empty: it was not.
 	Loosened string `json:"loosened,omitempty"`
+	// Notes are sentences, for people, about syntax in the query that has no meaning here: how it
+	// was read, and what to type.
+	Notes []string `json:"notes,omitempty"`
 	// Suggestion is a similar query with words that are more frequent in the crawl; it may be
 	// empty.
 	Suggestion string `json:"suggestion,omitempty"`

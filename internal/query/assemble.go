@@ -1,7 +1,7 @@
 package query
 
-// assemble makes a query from its items.
-func (s Schema) assemble(items []item, cut bool) Query {
+// assemble makes a query from its items. negated: a NOT excluded one of them.
+func (s Schema) assemble(items []item, cut, negated bool) Query {
 	q := Query{Cut: cut, schema: s}
 	last := 0      // the kind of the last term
 	joins := false // an OR follows it
@@ -29,14 +29,14 @@ func (s Schema) assemble(items []item, cut bool) Query {
 	}
 	for _, it := range items {
 		switch it.kind {
-		case or, and:
+		case or, and, no:
 			joins = joins || it.kind == or
 			if words == "" {
 				words = it.word
 			}
 			continue
 		}
-		if last == 0 && words != "" {
+		if last == 0 && words != "" && words != operators["NOT"].word {
 			add(item{kind: wanted, atom: Atom{Text: words}})
 		}
 		if !add(it) {
@@ -47,6 +47,10 @@ func (s Schema) assemble(items []item, cut bool) Query {
 	if words != "" && !q.Cut {
 		joins = false
 		add(item{kind: wanted, atom: Atom{Text: words}})
+	}
+	if negated && len(q.Not) == 1 && !q.Not[0].Title && q.Empty() { // NOT gate
+		q.Groups = []Group{{Any: []Atom{{Text: operators["NOT"].word}}}, {Any: []Atom{q.Not[0]}}}
+		q.Not = nil
 	}
 	return q.settled()
 }

@@ -36,7 +36,9 @@ func (s Schema) Parse(q string) Query {
 	if text := parsed.String(); len(text) > MaxBytes {
 		// The canonical spelling of hosts, paths and dates may be longer. When this spelling is
 		// cut, only a closing quote, or quotes and the rest of an escape, are added.
+		notes := parsed.Notes
 		parsed = s.parse(text, MaxBytes-8)
+		parsed.Notes = notes
 	}
 	return parsed
 }

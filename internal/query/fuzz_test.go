@@ -24,8 +24,10 @@ func checkRoundTripIn(t *testing.T, schema Schema, typed string) {
 	if !utf8.ValidString(s) {
 		t.Fatalf("Parse(%q).String() = %q is not valid UTF-8", typed, s)
 	}
-	q.Cut = false
-	if again := schema.Parse(s); !reflect.DeepEqual(again, q) {
+	q.Cut, q.Notes = false, nil
+	again := schema.Parse(s)
+	again.Notes = nil
+	if !reflect.DeepEqual(again, q) {
 		t.Fatalf("Parse(%q) =\n %+v, and of its spelling %q\n %+v", typed, q, s, again)
 	}
 	for _, g := range q.Groups {
@@ -51,7 +53,8 @@ func checkAtom(t *testing.T, a Atom) {
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		`vacuum -full "event loop" OR title:a* site:https://münchen.example/(x) -(b | ->>) after:2024-05`, "-Wall", `title:"x`, "OR a OR",
-		`„a“ «b» −c 24" lang:de-AT -type:text/html inurl:"A (b)"`, "(foo(bar) AND baz())*", "site:a.example/*#f*", "\x00\xff\u202e-\u00ad-a",
+		`„a“ «b» −c 24" lang:de-AT -type:text/html inurl:"A (b)"`, "(foo(bar) AND baz())*", "site:a.example/*#f*",
+		`a NOT (b NOT c) NOT`, `NOT gate`, `+a +"b" "c"+d va*um~1 word^2 "x y"~5`, `allintitle: a "b c" intitle:d ext:pdf sort:-date`, "\x00\xff\u202e-\u00ad-a",
 	} {
 		f.Add(s)
 	}
@@ -63,6 +66,7 @@ func FuzzParse(f *testing.F) {
 func FuzzFields(f *testing.F) {
 	f.Add(`version:>=15 -version:1e3 version:14..16.50`, "version", "<-2")
 	f.Add(`kind:"a (b" KIND:C d -kind:„x“ deprecated:yes`, "kind", "x\"y")
+	f.Add(`version:[14 TO *] released:{2020 TO 2021} sort:kind-desc NOT version:16`, "version", "[1 TO 2]")
 	f.Add(`released:2024 released:..2024-5 released:>2024-05-01T10:00:00+02:00`, "released", "2023")
 	f.Fuzz(func(t *testing.T, s, name, value string) {
 		checkRoundTripIn(t, fields, s)
@@ -95,8 +99,10 @@ func FuzzWith(f *testing.F) {
 		if len(q.String()) > MaxBytes || q.terms() > MaxTerms {
 			t.Fatalf("%q %s %q is beyond the limits", s, name, value)
 		}
-		q.Cut = false
-		if again := Parse(q.String()); !reflect.DeepEqual(again, q) {
+		q.Cut, q.Notes = false, nil
+		again := Parse(q.String())
+		again.Notes = nil
+		if !reflect.DeepEqual(again, q) {
 			t.Fatalf("%q %s %q is\n %+v, and of its spelling %q\n %+v", s, name, value, q, q.String(), again)
 		}
 	})

@@ -23,6 +23,7 @@ const (
 	narrows
 	or
 	and
+	no // NOT: it excludes the term after it, and is itself a word at the end of the query
 )
 
 func (s Schema) parse(q string, limit int) Query {
@@ -31,7 +32,9 @@ func (s Schema) parse(q string, limit int) Query {
 	for p.skip() {
 		p.term()
 	}
-	return s.assemble(p.items, cut)
+	parsed := s.assemble(p.items, cut, p.negated)
+	parsed.Sort, parsed.Notes = p.sort, p.notes
+	return parsed
 }
 
 // tidy cuts a query and removes characters that cannot be shown. A word that was cut is removed.
@@ -71,6 +74,13 @@ type parser struct {
 	not   int  // everything is excluded while depth is not smaller; 0: nothing is
 	items []item
 
+	negate   bool   // a NOT precedes rest
+	negated  bool   // a NOT excluded a term
+	allTitle bool   // allintitle: precedes rest
+	last     string // the last word
+	sort     string // of sort:
+	notes    []string
+
 	schema Schema
 }
 
@@ -84,6 +94,9 @@ func (p *parser) skip() bool {
 		case r == '(':
 			p.depth++
 			p.apart = true
+			if p.negate {
+				p.exclude()
+			}
 		case r == ')':
 			p.leave(1)
 			p.apart = true
@@ -98,6 +111,7 @@ func (p *parser) skip() bool {
 
 func (p *parser) leave(n int) {
 	p.depth = max(p.depth-n, 0)
+	p.negate = p.negate && n == 0
 	if p.depth < p.not {
 		p.not = 0
 	}
@@ -113,31 +127,73 @@ func (p *parser) term() {
 	if minus > 0 && p.rest[0] == '(' {
 		p.rest, p.apart = p.rest[1:], true
 		p.depth++
-		if p.not == 0 {
-			p.not = p.depth
-		}
+		p.exclude()
 		return
 	}
-	not := minus > 0 || p.not > 0
+	required := false
+	if minus == 0 {
+		n := plus(p.rest)
+		p.rest, required = p.rest[n:], n > 0
+	}
+	not := minus > 0 || p.not > 0 || p.negate
 	if r, n := utf8.DecodeRuneInString(p.rest); isQuote(r) {
 		if !apart && strings.IndexFunc(p.rest[n:], isQuote) < 0 { // 24" monitor
 			p.rest, p.apart = p.rest[n:], true
 			return
 		}
 		if text := p.quoted(); text != "" {
-			p.add(Atom{Text: text, Phrase: true}, not)
+			p.unmarkedPhrase(text)
+			p.add(Atom{Text: text, Phrase: true, Title: p.allTitle && !not}, not)
 		}
 		return
 	}
-	word, closing := p.word()
-	if !p.named(word, not) {
-		if i, ok := operators[word]; ok && minus == 0 {
-			p.items = append(p.items, i)
-		} else {
-			p.add(starred(word), not)
-		}
+	if p.ranged(not) {
+		return
 	}
+	word, closing := p.word()
+	if word == "TO" {
+		word = "to" // so that no range can come about when terms between are moved
+	}
+	if !p.named(word, not) && (minus > 0 || required || !p.operator(word)) {
+		a := starred(p.unmarked(word))
+		a.Phrase = required && !a.Prefix
+		a.Title = p.allTitle && !not
+		p.wildcard(word)
+		p.add(a, not)
+	}
+	p.last = word
 	p.leave(closing)
+}
+
+// exclude excludes everything until the parenthesis that was just opened is closed.
+func (p *parser) exclude() {
+	p.negate = false
+	if p.not == 0 {
+		p.not = p.depth
+	}
+}
+
+// operator reads a word with a meaning. It returns false if the word has none.
+func (p *parser) operator(word string) bool {
+	i, ok := operators[word]
+	switch {
+	case ok && i.kind == no && !p.negates():
+		p.add(Atom{Text: i.word}, p.not > 0)
+	case ok:
+		p.negate = p.negate || i.kind == no
+		p.items = append(p.items, i)
+	case near.MatchString(word):
+		p.note("%s has no meaning and is left out; pages with all words close together are first without it", shown(word))
+	default:
+		return false
+	}
+	return true
+}
+
+// filter adds a filter.
+func (p *parser) filter(f filter) {
+	p.negated, p.negate = p.negated || p.negate, false
+	p.items = append(p.items, item{kind: narrows, filter: f})
 }
 
 // operators are the words with a meaning. At the ends of a query they are normal words.
@@ -145,10 +201,12 @@ var operators = map[string]item{
 	"OR":  {kind: or, word: "or"},
 	"|":   {kind: or},
 	"AND": {kind: and, word: "and"},
+	"NOT": {kind: no, word: "not"},
 }
 
 // add adds a wanted or excluded atom.
 func (p *parser) add(a Atom, not bool) {
+	p.negated, p.negate = p.negated || p.negate, false
 	if !not {
 		p.items = append(p.items, item{kind: wanted, atom: a})
 		return
@@ -190,8 +248,11 @@ func (p *parser) word() (word string, closing int) {
 
 // named reads title:text and filters. It returns false, and reads nothing, if word is neither.
 func (p *parser) named(word string, not bool) bool {
-	name, value, ok := strings.Cut(word, ":")
-	if name = strings.ToLower(name); !ok || name != "title" && !p.schema.has(name) {
+	typed, value, ok := strings.Cut(word, ":")
+	typed = strings.ToLower(typed)
+	name := p.schema.ours(typed)
+	sorts := name == "sort" && !p.schema.has(name)
+	if !ok || name != "title" && !sorts && !p.schema.has(name) {
 		return false
 	}
 	before := p.rest
@@ -199,21 +260,34 @@ func (p *parser) named(word string, not bool) bool {
 	if r, _ := utf8.DecodeRuneInString(p.rest); value == "" && isQuote(r) {
 		value, inQuotes = p.quoted(), true
 	}
+	all := name == "title" && typed == "allintitle" && !not
 	switch {
+	case value == "" && all && strings.TrimSpace(p.rest) != "":
+		p.allTitle = true
+		return true
 	case value == "":
 	case name == "title":
+		p.allTitle = p.allTitle || all
 		a := Atom{Text: value, Phrase: inQuotes}
-		if !inQuotes {
-			a = starred(value)
+		if inQuotes {
+			p.unmarkedPhrase(value)
+		} else {
+			a = starred(p.unmarked(value))
 		}
 		a.Title = true
 		p.add(a, not)
 		return true
-	default:
-		if f, ok := p.schema.newFilter(name, value, not); ok {
-			p.items = append(p.items, item{kind: narrows, filter: f})
+	case sorts:
+		if !not && p.sorting(value) {
 			return true
 		}
+		p.invalid(name, value, not)
+	default:
+		if f, ok := p.schema.newFilter(name, value, not); ok {
+			p.filter(f)
+			return true
+		}
+		p.invalid(name, value, not)
 	}
 	p.rest = before
 	return false

@@ -21,6 +21,10 @@
 //     and ->> exclude nothing. A query that consists of -word alone asks for "-word", because a
 //     user who pastes -Wall wants to find it. With other words it excludes, unless it is in quotes:
 //     gcc "-Wall".
+//   - NOT in capitals is a minus before the next term or parenthesis. At the end of a query, before
+//     the only term of a query, and where it belongs to a text of SQL or of a standard (NOT NULL,
+//     MUST NOT), it is a word.
+//   - A plus before a word requires exactly this word, as quotes do.
 //   - OR and | join the terms before and after them. AND has no effect. At the beginning and the
 //     end of a query OR and AND are words (Text is then in lower case). Beside a filter or an
 //     excluded term they have no effect. A | must have blanks around it.
@@ -28,7 +32,11 @@
 //   - title:word and title:"a phrase" search in titles. Filters has the filters. Their names may be
 //     in upper or lower case, and their values may be quoted. With a Schema, the names of its
 //     fields are filters, too. A filter with an invalid value, and any other name before a colon,
-//     is a word.
+//     is a word. intitle:, filetype: and ext: are other names of title: and type:, and
+//     allintitle: is title: for all words after it.
+//   - sort: is the order of the answer.
+//   - Other syntax of search engines (word~1, word^2, field:[a TO b]) is read without its signs, or
+//     left out. Notes says so.
 //
 // All functions may be called concurrently.
 package query
@@ -55,6 +63,12 @@ type Query struct {
 	Filters Filters
 	// Cut: the query was over the limits, and its end was cut.
 	Cut bool
+	// Sort is the order that sort: asks for, as Schema.Sort and SearchRequest.Sort name it. A Sort
+	// of the request precedes it. Empty: the best hit is first.
+	Sort string
+	// Notes are sentences, for people, about syntax that has no meaning here: how it was read, and
+	// what to type. They are no part of the canonical spelling.
+	Notes []string
 
 	schema Schema
 }
@@ -99,7 +113,8 @@ func (q Query) Schema() Schema { return q.schema }
 // Empty reports whether the query has no wanted word and no filter.
 func (q Query) Empty() bool { return len(q.Groups) == 0 && q.Filters.count() == 0 }
 
-// String is the canonical spelling. Parse makes the same query from it, except for Cut.
+// String is the canonical spelling. Parse makes the same query from it, except for Cut
+// and Notes.
 func (q Query) String() string {
 	var b strings.Builder
 	add := func(parts ...string) {
@@ -122,6 +137,9 @@ func (q Query) String() string {
 		add("-", a.String())
 	}
 	q.Filters.each(func(name, value string) { add(name, ":", value) })
+	if q.Sort != "" {
+		add("sort:", q.Sort)
+	}
 	return b.String()
 }
 

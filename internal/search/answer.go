@@ -51,10 +51,12 @@ func Run(ctx context.Context, r crawl.SearchRequest, schema query.Schema, shards
 	if r.Cursor == "" {
 		s.from.Offset = r.Offset
 	}
-	if s.sort, err = schema.Sort(r.Sort); err != nil {
+	q := schema.Parse(r.Query)
+	answer.Notes = q.Notes
+	if s.sort, err = order(r.Sort, q, &answer); err != nil {
 		return answer, err
 	}
-	f := s.read(schema.Parse(r.Query), r.Query)
+	f := s.read(q, r.Query)
 	answer.Behind = f.behind
 	if f.nothing {
 		return answer, s.partly

@@ -200,6 +200,27 @@ func TestSort(t *testing.T) {
 	}
 }
 
+// TestSortInTheQuery: an order in the query is followed, unless the request has another one or the
+// pages cannot be sorted so; and notes about the query are in the answer.
+func TestSortInTheQuery(t *testing.T) {
+	f := newFixture(t)
+	versions(f)
+	for _, c := range []struct{ query, sort, first, note string }{
+		{"database sort:version", "", "https://d.example/15/abs", ""},
+		{"database sort:-version", "", "https://d.example/16/vacuum", ""},
+		{"database sort:-version", "released", "https://d.example/15/vacuum", ""},
+		{"database version:16 colour:[1 TO 2]", "", "https://d.example/16/vacuum", "colour is no field"},
+	} {
+		a := ask(t, crawl.SearchRequest{Query: c.query, Sort: c.sort}, f.Index)
+		if len(a.Hits) == 0 || a.Hits[0].URL != c.first {
+			t.Errorf("%s %s: %d hits, %+v", c.query, c.sort, len(a.Hits), a.Hits)
+		}
+		if notes := strings.Join(a.Notes, " "); !strings.Contains(notes, c.note) || c.note == "" && notes != "" {
+			t.Errorf("%s: the notes are %q", c.query, notes)
+		}
+	}
+}
+
 // TestFieldsAreShown: a hit has the fields and the description of its page, unless the page forbids
 // excerpts. It is found by them all the same.
 func TestFieldsAreShown(t *testing.T) {

@@ -2,6 +2,7 @@ package search
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/query"
@@ -73,4 +74,17 @@ func (s *sorter) key(p *part, i uint32) (key sortKey) {
 		}
 	}
 	return key
+}
+
+// order is the order of an answer: the one that the request asks for, otherwise that of sort: in
+// the query. One of the query that is not possible is noted in the answer, and is no error.
+func order(requested string, q query.Query, answer *crawl.SearchAnswer) (*query.Sort, error) {
+	if requested != "" {
+		return q.Schema().Sort(requested)
+	}
+	by, err := q.Schema().Sort(q.Sort)
+	if err != nil {
+		answer.Notes = append(slices.Clip(answer.Notes), err.Error())
+	}
+	return by, nil
 }

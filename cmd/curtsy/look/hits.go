@@ -21,6 +21,9 @@ import (
 // printReading prints how a query was understood, if not as it was typed, and what may have been
 // meant.
 func (a *commands) printReading(ans crawl.SearchAnswer) {
+	for _, n := range ans.Notes {
+		fmt.Fprintln(a.Stderr, term.Clean(n))
+	}
 	if ans.Loosened != "" {
 		fmt.Fprintln(a.Stderr, term.Clean(ans.Loosened))
 	}

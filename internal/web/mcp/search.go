@@ -114,6 +114,9 @@ func (s *Server) search(ctx context.Context, in searchIn) (*searchOut, error) {
 	if a.Loosened != "" {
 		out.Notes = append(out.Notes, line(a.Loosened, maxWhy))
 	}
+	for _, n := range a.Notes {
+		out.Notes = append(out.Notes, line(n, maxWhy))
+	}
 	if better := line(a.Suggestion, query.MaxBytes); better != "" {
 		out.Notes = append(out.Notes, "did you mean: "+better)
 	}

@@ -152,10 +152,10 @@ func TestPaging(t *testing.T) {
 }
 
 func TestSaid(t *testing.T) {
-	d, _ := see(t, New(Options{Crawl: answers(crawl.SearchAnswer{Loosened: "Any <word>.", Suggestion: `vacuum "freeze"`, Behind: 1, Incomplete: true, Missing: []int{7}, MissingPages: 1200}, nil)}), "/search?q=vacum")
+	d, _ := see(t, New(Options{Crawl: answers(crawl.SearchAnswer{Loosened: "Any <word>.", Notes: []string{"No <~1>."}, Suggestion: `vacuum "freeze"`, Behind: 1, Incomplete: true, Missing: []int{7}, MissingPages: 1200}, nil)}), "/search?q=vacum")
 	var notes []string
 	d.Find(".note").Each(func(_ int, s *goquery.Selection) { notes = append(notes, s.Text()) })
-	want := []string{"Any <word>.", "Part of the crawl does not answer at the moment, and with it 1,200 pages (shard 7). The page shows the rest.", "Search is 1 page behind the crawl."}
+	want := []string{"Any <word>.", "No <~1>.", "Part of the crawl does not answer at the moment, and with it 1,200 pages (shard 7). The page shows the rest.", "Search is 1 page behind the crawl."}
 	if !slices.Equal(notes, want) {
 		t.Errorf("%q", notes)
 	}

@@ -100,6 +100,9 @@ func (v *view) show(a *Answer) {
 	if a.Loosened != "" {
 		v.Notes = append(v.Notes, webtext.Short(webtext.Clean(a.Loosened), maxSnippet))
 	}
+	for _, n := range a.Notes {
+		v.Notes = append(v.Notes, webtext.Short(webtext.Clean(n), maxSnippet))
+	}
 	if a.Incomplete {
 		v.Notes = append(v.Notes, missing(a))
 	}
