@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 	"unicode/utf8"
@@ -29,9 +30,9 @@ import (
 
 // stemmers by ISO 639-1 code. In languages without one, words are indexed unchanged.
 var stemmers = map[string]func(*snowballstem.Env) bool{
-	"ar": arabic.Stem, "da": danish.Stem, "de": german.Stem, "en": english.Stem, "es": spanish.Stem, "fi": finnish.Stem,
+	"ar": arabic.Stem, "cs": czech.snowball, "da": danish.Stem, "de": german.Stem, "en": english.Stem, "es": spanish.Stem, "fi": finnish.Stem,
 	"fr": french.Stem, "ga": irish.Stem, "hu": hungarian.Stem, "it": italian.Stem, "nb": norwegian.Stem,
-	"nl": dutch.Stem, "nn": norwegian.Stem, "no": norwegian.Stem, "pt": portuguese.Stem, "ro": romanian.Stem,
+	"nl": dutch.Stem, "nn": norwegian.Stem, "no": norwegian.Stem, "pl": polish.snowball, "pt": portuguese.Stem, "ro": romanian.Stem,
 	"ru": russian.Stem, "sv": swedish.Stem, "ta": tamil.Stem, "tr": turkish.Stem,
 }
 
@@ -44,11 +45,15 @@ func HasStemmer(lang string) bool { return stemmers[lang] != nil }
 // detectable are the languages that are detected: those that have a stemmer. Detecting others would
 // have no effect, and would make mistakes among these more likely.
 var detectable = whatlanggo.Options{Whitelist: map[whatlanggo.Lang]bool{
-	whatlanggo.Arb: true, whatlanggo.Dan: true, whatlanggo.Deu: true, whatlanggo.Eng: true, whatlanggo.Spa: true,
+	whatlanggo.Arb: true, whatlanggo.Ces: true, whatlanggo.Pol: true, whatlanggo.Dan: true, whatlanggo.Deu: true, whatlanggo.Eng: true, whatlanggo.Spa: true,
 	whatlanggo.Fin: true, whatlanggo.Fra: true, whatlanggo.Hun: true, whatlanggo.Ita: true, whatlanggo.Nob: true,
 	whatlanggo.Nld: true, whatlanggo.Por: true, whatlanggo.Ron: true, whatlanggo.Rus: true, whatlanggo.Swe: true,
 	whatlanggo.Tam: true, whatlanggo.Tur: true,
 }}
+
+// needed are letters of which a text in a language has at least one. whatlanggo does not know all
+// neighbours: without them Slovak would be taken for Czech.
+var needed = map[string]string{"cs": "ěřůĚŘŮ", "pl": "ąęłżĄĘŁŻ"}
 
 const (
 	// bytes that are examined: enough to distinguish these languages, and 60 µs at most (m)
@@ -71,14 +76,18 @@ func Language(declared string, text []byte) string {
 	for len(sample) > 0 && !utf8.RuneStart(sample[0]) {
 		sample = sample[1:]
 	}
-	if lang := byStopWords(sample); lang != "" {
-		return lang
+	lang := byStopWords(sample)
+	if lang == "" {
+		info := whatlanggo.DetectWithOptions(string(sample), detectable)
+		if info.Lang < 0 || !info.IsReliable() {
+			return ""
+		}
+		lang = info.Lang.Iso6391()
 	}
-	info := whatlanggo.DetectWithOptions(string(sample), detectable)
-	if info.Lang < 0 || !info.IsReliable() {
+	if letters := needed[lang]; letters != "" && !bytes.ContainsAny(sample, letters) {
 		return ""
 	}
-	return info.Lang.Iso6391()
+	return lang
 }
 
 // leastStopWords is how many of a sample's words must be stop words of a language to accept it

@@ -3,14 +3,14 @@ package analysis
 import "strings"
 
 // stopLangs are the languages of stopWords, in the order of their bits.
-var stopLangs = [...]string{"en", "de", "fr", "es", "it", "nl", "pt"}
+var stopLangs = [...]string{"en", "de", "fr", "es", "it", "nl", "pt", "cs", "pl"}
 
 // stopWords are words that say how a question is asked rather than what it is about, with their
 // languages as bits. They have little weight, and pages need not have them. The words of a language
 // count in every query: that "die" is light in an English query, too, only ranks pages without it
 // lower. They also identify the language of a text.
-var stopWords = func() map[string]uint8 {
-	all := map[string]uint8{}
+var stopWords = func() map[string]uint16 {
+	all := map[string]uint16{}
 	for i, lang := range [len(stopLangs)]string{
 		// English
 		"a an and are as at be been but by can could did do does for from get had has have how i if in into is it its me my of on or " +
@@ -37,6 +37,12 @@ var stopWords = func() map[string]uint8 {
 		// Portuguese
 		"ao aos as com como da das de do dos e é em entre eu isso mais mas na nas no nos o os ou para pela pelo por porque qual " +
 			"quando que quem se sem ser seu sua são um uma você",
+		// Czech
+		"aby ale bez být byl byla bylo byly co jak jako jaký jaká jaké je jejich jen jsem jsou kde kdy když která které který lze má mají mezi " +
+			"může můžete mohu na nebo nebyl není než pokud pomocí pro proč protože před při se si své také tento toto tato že",
+		// Polish
+		"albo ale aby być był była było były czy dla dlaczego gdy gdzie jaki jaka jakie jak jego jej jeśli kiedy która które który lub ma mogę może można " +
+			"na nie niż oraz ponieważ przed przez przy są się tak także tego tej ten tym tylko że",
 	} {
 		for word := range strings.FieldsSeq(lang) {
 			all[word] |= 1 << i
