@@ -1,10 +1,13 @@
 package query
 
 import (
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/curtsy/curtsy/internal/crawl"
 )
 
 func word(s string) Atom   { return Atom{Text: s} }
@@ -295,6 +298,36 @@ func TestWith(t *testing.T) {
 		}
 		if q.String() != before {
 			t.Errorf("%q itself became %q", before, q)
+		}
+	}
+}
+
+// Also adds a value beside those that are there.
+func TestAlso(t *testing.T) {
+	for _, c := range []struct{ typed, name, value, want string }{
+		{"a site:x.example", "site", "y.example", "a site:x.example site:y.example"},
+		{"a site:x.example", "site", "x.example", "a site:x.example"},
+		{"a version:15", "version", "16..", "a version:15 version:16.."},
+		{"a before:2023", "before", "2024", "a before:2023-01-01"},
+		{"a lang:de", "lang", "?", "a lang:de"},
+	} {
+		q := Schema{"version": crawl.FieldNumber}.Parse(c.typed)
+		if got := q.Also(c.name, c.value).String(); got != c.want {
+			t.Errorf("%q also %s %q: %q, want %q", c.typed, c.name, c.value, got, c.want)
+		}
+	}
+}
+
+func TestCheckOrder(t *testing.T) {
+	s := Schema{"version": crawl.FieldNumber, "text": crawl.FieldText}
+	for _, by := range []string{"", "date", "-date", "version", "-Version"} {
+		if err := s.CheckOrder(by); err != nil {
+			t.Errorf("%q: %v", by, err)
+		}
+	}
+	for _, by := range []string{"text", "-", "--date", "dates"} {
+		if err := s.CheckOrder(by); !errors.Is(err, ErrSort) || !strings.Contains(err.Error(), "-date is newest first") {
+			t.Errorf("%q: %v", by, err)
 		}
 	}
 }

@@ -10,7 +10,13 @@ import (
 // or field replaces an earlier one. Parts of addresses, and filters with a minus, are added. With
 // returns the query itself if there is no such filter, the value is invalid, or the result would be
 // over the limits.
-func (q Query) With(name, value string) Query {
+func (q Query) With(name, value string) Query { return q.with(name, value, true) }
+
+// Also is With, but no filter is replaced: a page may have this value or an earlier one. Of several
+// days the strictest counts.
+func (q Query) Also(name, value string) Query { return q.with(name, value, false) }
+
+func (q Query) with(name, value string, replace bool) Query {
 	n := q
 	if strings.EqualFold(name, "year") {
 		first, ok := day(value)
@@ -25,6 +31,8 @@ func (q Query) With(name, value string) Query {
 			return q
 		}
 		switch {
+		case !replace:
+			n.Filters.add(f)
 		case f.name == "before":
 			n.Filters.Before = f.day
 		case f.name == "after":

@@ -27,6 +27,9 @@ func (a *commands) printReading(ans crawl.SearchAnswer) {
 	if ans.Loosened != "" {
 		fmt.Fprintln(a.Stderr, term.Clean(ans.Loosened))
 	}
+	if ans.Corrected != "" {
+		fmt.Fprintf(a.Stderr, "showing results for %s; --verbatim searches as typed\n", term.Clean(ans.Corrected))
+	}
 	if ans.Suggestion != "" {
 		fmt.Fprintln(a.Stderr, "did you mean:", term.Clean(ans.Suggestion))
 	}
@@ -49,6 +52,9 @@ func PrintHits(a *app.App, ans crawl.SearchAnswer, offset int) {
 	on, off := bold(a.Stdout)
 	for i, h := range ans.Hits {
 		fmt.Fprintf(a.Stdout, "%d. %s\n   %s\n", offset+i+1, cmp.Or(term.Clean(h.Title), "(no title)"), term.Clean(h.URL))
+		if h.Section != nil {
+			fmt.Fprintf(a.Stdout, "   section %s: %s\n", term.Short(term.Clean(h.Section.Title), maxFieldShown), term.Clean(h.Section.URL))
+		}
 		var says []string
 		if !h.Date.IsZero() {
 			says = append(says, h.Date.UTC().Format(time.DateOnly))
@@ -69,6 +75,13 @@ func PrintHits(a *app.App, ans crawl.SearchAnswer, offset int) {
 		}
 		if len(h.Also) > 0 {
 			fmt.Fprintf(a.Stdout, "   also at %s\n", term.Clean(strings.Join(h.Also, " ")))
+		}
+		if len(h.Translations) > 0 {
+			var also []string
+			for _, t := range h.Translations {
+				also = append(also, term.Clean(t.Lang+" "+t.URL))
+			}
+			fmt.Fprintf(a.Stdout, "   also in %s\n", strings.Join(also, ", "))
 		}
 		printSignals(a.Stdout, h)
 	}
@@ -122,6 +135,13 @@ func printFacets(w io.Writer, facets map[string][]crawl.FacetValue, fields query
 // extent describes which of how many hits are shown, and how to get the next.
 func extent(ans crawl.SearchAnswer, o asking) string {
 	end := o.offset + len(ans.Hits)
+	if o.cursor != "" {
+		s := term.Count(int64(end), "page") + " more"
+		if ans.Next != "" {
+			s += "; the next: --cursor " + term.Clean(ans.Next)
+		}
+		return s
+	}
 	if !ans.AtLeast && ans.Total <= int64(end) {
 		if o.offset == 0 {
 			return term.Count(int64(end), "page")
@@ -133,7 +153,10 @@ func extent(ans crawl.SearchAnswer, o asking) string {
 		about = "at least"
 	}
 	s := fmt.Sprintf("%d to %d of %s %s", o.offset+1, end, about, term.Count(max(ans.Total, int64(end)), "page"))
+	numbered := end+o.limit <= deepest && (o.sort != "" || end < crawl.MaxRanked)
 	switch {
+	case ans.Next != "" && !numbered:
+		return s + "; the next: --cursor " + term.Clean(ans.Next)
 	case o.sort == "" && end >= crawl.MaxRanked:
 		return s + fmt.Sprintf("; only the best %d are listed, use --sort or more words", crawl.MaxRanked)
 	case len(ans.Hits) < o.limit || end+o.limit > deepest:

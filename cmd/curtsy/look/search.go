@@ -2,9 +2,11 @@ package look
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
+	"github.com/curtsy/curtsy/cmd/curtsy/internal/term"
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/cli"
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -13,8 +15,12 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// deepest is how many hits of a query can be shown, on all pages together.
-const deepest = 1000
+const (
+	// deepest is how many hits of a query can be asked for by their number.
+	deepest      = 1000
+	maxCursor    = 1024 // bytes
+	maxLanguages = 8
+)
 
 const searchHelp = `Search the stored pages. Words of the query and flags may be mixed. A word that begins with a
 single - belongs to the query, and so does everything after --.
@@ -40,9 +46,10 @@ func syntax() string {
 
 // asking is what the flags of a search select.
 type asking struct {
-	limit, offset, page   int
-	json, explain, facets bool
-	sort                  string
+	limit, offset, page, perSite    int
+	json, explain, facets, verbatim bool
+	sort, cursor                    string
+	languages                       []string
 }
 
 func (a *commands) searchCommand() *cobra.Command {
@@ -61,14 +68,18 @@ func (a *commands) searchCommand() *cobra.Command {
 	cmd.Flags().IntVar(&o.offset, "offset", 0, "skip the first `N` hits")
 	cmd.Flags().BoolVar(&o.explain, "explain", false, "explain the rank of each hit")
 	cmd.Flags().BoolVar(&o.facets, "facets", false, "show filters that narrow the answer, with the number of pages")
-	cmd.Flags().StringVar(&o.sort, "sort", "", "sort by this `FIELD` of the site rules, lowest first; with - before it highest first: --sort=-version")
+	cmd.Flags().StringVar(&o.sort, "sort", "", "sort by date or this `FIELD` of the site rules, lowest first; with - before it highest first: --sort=-date")
+	cmd.Flags().StringVar(&o.cursor, "cursor", "", "show what follows the hits of an earlier answer, which printed this `TEXT`")
+	cmd.Flags().IntVar(&o.perSite, "per-site", 0, "show at most `N` hits of a host; 0 means all")
+	cmd.Flags().BoolVar(&o.verbatim, "verbatim", false, "use the words as typed: correct no spelling")
+	cmd.Flags().StringSliceVar(&o.languages, "language", nil, "of translations show the one in the first of these `LANGUAGES`: de,fr")
 	return a.Reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, args []string) error {
 		typed := strings.Join(args, " ")
 		fields, err := from.Fields(cmd.Context())
 		if err != nil {
 			return err
 		}
-		if _, err := fields.Sort(o.sort); err != nil {
+		if err := fields.CheckOrder(o.sort); err != nil {
 			return app.Usage("--sort: %v", err)
 		}
 		q := fields.Parse(typed)
@@ -78,7 +89,8 @@ func (a *commands) searchCommand() *cobra.Command {
 		if q.Cut {
 			fmt.Fprintf(a.Stderr, "the query is longer than %d terms or %d bytes; its end is ignored\n", query.MaxTerms, query.MaxBytes)
 		}
-		req := crawl.SearchRequest{Query: typed, Offset: o.offset, Limit: o.limit, Explain: o.explain, Sort: o.sort}
+		req := crawl.SearchRequest{Query: typed, Offset: o.offset, Limit: o.limit, Explain: o.explain, Sort: o.sort,
+			Cursor: o.cursor, Languages: o.languages, PerSite: o.perSite, Verbatim: o.verbatim}
 		ans, err := from.Search(cmd.Context(), req)
 		if err != nil && len(ans.Hits) == 0 {
 			return err
@@ -92,6 +104,9 @@ func (a *commands) searchCommand() *cobra.Command {
 			if err := a.PrintJSON(h); err != nil {
 				return err
 			}
+		}
+		if ans.Next != "" {
+			fmt.Fprintln(a.Stderr, "the next: --cursor", term.Clean(ans.Next))
 		}
 		return err
 	})
@@ -111,8 +126,16 @@ func (o *asking) check(typed string) error {
 		return app.Usage("--page and --offset cannot be negative; use for example --page 2")
 	case o.page > 0 && o.offset > 0:
 		return app.Usage("--page and --offset cannot be used together; use one of them, for example --page 2")
+	case o.cursor != "" && (o.page > 0 || o.offset > 0):
+		return app.Usage("--cursor and --page or --offset cannot be used together; use --cursor alone, as the earlier answer printed it")
+	case len(o.cursor) > maxCursor:
+		return app.Usage("--cursor has %d bytes, and no answer has such a long one; copy it again, or use --page", len(o.cursor))
+	case o.perSite < 0:
+		return app.Usage("--per-site cannot be negative; use for example --per-site 2")
+	case len(o.languages) > maxLanguages || slices.ContainsFunc(o.languages, notLanguage):
+		return app.Usage("--language needs the codes of at most %d languages, best first, for example --language de,fr", maxLanguages)
 	case o.page > deepest || max(o.offset, (o.page-1)*o.limit)+o.limit > deepest:
-		return app.Usage("only the first %d hits can be shown; use more words or a filter such as site:docs.example.org", deepest)
+		return app.Usage("only the first %d hits have numbers; go on with --cursor, or use more words or a filter such as site:docs.example.org", deepest)
 	case o.json && o.facets:
 		return app.Usage("--json and --facets cannot be used together; use one of them")
 	}
@@ -120,6 +143,11 @@ func (o *asking) check(typed string) error {
 		o.offset = (o.page - 1) * o.limit
 	}
 	return nil
+}
+
+// notLanguage reports that s is no code such as de, which pages are known by.
+func notLanguage(s string) bool {
+	return len(s) < 2 || len(s) > 3 || strings.Trim(s, "abcdefghijklmnopqrstuvwxyz") != ""
 }
 
 // finds refuses a query that finds nothing, whatever is stored.

@@ -3,6 +3,8 @@ package mcp
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,37 +17,50 @@ import (
 
 // Limits of a search. A better query finds what is further down.
 const (
-	maxHits = 50   // of an answer
-	deepest = 1000 // hits of a query, on however many answers
+	maxHits         = 50   // of an answer
+	deepest         = 1000 // hits of a query that have a number
+	maxNext         = 1024 // bytes of a cursor
+	maxLanguages    = 8
+	maxTranslations = 5 // of a hit
 )
 
 type searchIn struct {
-	Query  string `json:"query"`
-	Limit  int    `json:"limit,omitempty"`
-	Offset int    `json:"offset,omitempty"`
-	Sort   string `json:"sort,omitempty"`
+	Query     string   `json:"query"`
+	Limit     int      `json:"limit,omitempty"`
+	Offset    int      `json:"offset,omitempty"`
+	Cursor    string   `json:"cursor,omitempty"`
+	Sort      string   `json:"sort,omitempty"`
+	PerSite   int      `json:"per_site,omitempty"`
+	Languages []string `json:"languages,omitempty"`
+	Verbatim  bool     `json:"verbatim,omitempty"`
 }
 
 type searchOut struct {
-	Hits       []hit    `json:"hits"`
-	Total      int64    `json:"total"`
-	AtLeast    bool     `json:"at_least,omitempty"`    // there may be more than Total
-	NextOffset int      `json:"next_offset,omitempty"` // absent: there is no more
-	Notes      []string `json:"notes,omitempty"`       // what to know of the answer
+	Hits    []hit `json:"hits"`
+	Total   int64 `json:"total"`
+	AtLeast bool  `json:"at_least,omitempty"` // there may be more than Total
+	// NextOffset, or else NextCursor, is where to go on; without them there is no more.
+	NextOffset int      `json:"next_offset,omitempty"`
+	NextCursor string   `json:"next_cursor,omitempty"`
+	Notes      []string `json:"notes,omitempty"` // what to know of the answer
 
 	first int
 }
 
 // hit leads to a page. Empty fields are left out, because a model pays for every token.
 type hit struct {
-	URL       string `json:"url"`
-	Title     string `json:"title,omitempty"`
-	Snippet   string `json:"snippet,omitempty"`
-	Fields    fields `json:"fields,omitempty"` // those that site rules found
-	FetchedAt string `json:"fetched_at,omitempty"`
-	Usage     uses   `json:"usage,omitempty"`
-	Withheld  string `json:"withheld,omitempty"` // why there is no snippet and will be no text
-	Because   string `json:"because,omitempty"`  // the statement, and its place
+	URL     string `json:"url"`
+	Title   string `json:"title,omitempty"`
+	Section string `json:"section,omitempty"`     // the part of the page that answers best
+	At      string `json:"section_url,omitempty"` // its address
+	Snippet string `json:"snippet,omitempty"`
+	// Translations are addresses of the same page by language.
+	Translations map[string]string `json:"translations,omitempty"`
+	Fields       fields            `json:"fields,omitempty"` // those that site rules found
+	FetchedAt    string            `json:"fetched_at,omitempty"`
+	Usage        uses              `json:"usage,omitempty"`
+	Withheld     string            `json:"withheld,omitempty"` // why there is no snippet and will be no text
+	Because      string            `json:"because,omitempty"`  // the statement, and its place
 }
 
 func (s *Server) addSearch() {
@@ -59,7 +74,13 @@ func (s *Server) addSearch() {
 		bound: func(in map[string]*jsonschema.Schema) {
 			within(in["query"], 1, query.MaxBytes, "the query")
 			between(in["limit"], 1, maxHits, 10, "number of hits to return")
-			within(in["sort"], 0, 65, "field to sort by, with - before it for the highest value first; without it the best hits are first")
+			within(in["sort"], 0, 65, "date or a field to sort by, with - before it for the highest value first; without it the best hits are first")
+			within(in["cursor"], 0, maxNext, "next_cursor of the previous answer to the same query; offset is ignored then")
+			between(in["per_site"], 0, maxHits, 0, "most hits of a host; 0 means all")
+			most := maxLanguages
+			in["languages"].MaxItems, in["languages"].Description = &most, "languages that the reader prefers, best first, as ISO 639-1 codes"
+			within(in["languages"].Items, 2, 3, "")
+			in["verbatim"].Description = "use the words as written: correct no spelling"
 			between(in["offset"], 0, deepest-1, 0, "number of hits to skip: next_offset of the previous answer")
 		},
 	}, s.search)
@@ -78,7 +99,7 @@ func (s *Server) search(ctx context.Context, in searchIn) (*searchOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := names.Sort(in.Sort); err != nil {
+	if err := names.CheckOrder(in.Sort); err != nil {
 		return nil, wrong("%v", err)
 	}
 	q := names.Parse(in.Query)
@@ -90,10 +111,14 @@ func (s *Server) search(ctx context.Context, in searchIn) (*searchOut, error) {
 	case q.Cut:
 		return nil, wrong("the query is longer than %d terms or %d bytes: use fewer words", query.MaxTerms, query.MaxBytes)
 	}
+	if in.Cursor != "" {
+		in.Offset = 0
+	}
 	limit = min(limit, deepest-in.Offset) // whoever goes on at next_offset keeps the limit
 	var a crawl.SearchAnswer
 	err = s.ask(ctx, func(ctx context.Context, c Crawl) (err error) {
-		a, err = c.Search(ctx, crawl.SearchRequest{Query: in.Query, Offset: in.Offset, Limit: limit, Sort: in.Sort})
+		a, err = c.Search(ctx, crawl.SearchRequest{Query: in.Query, Offset: in.Offset, Limit: limit, Sort: in.Sort,
+			Cursor: in.Cursor, PerSite: in.PerSite, Languages: in.Languages, Verbatim: in.Verbatim})
 		return err
 	})
 	note, err := partly(err)
@@ -105,7 +130,12 @@ func (s *Server) search(ctx context.Context, in searchIn) (*searchOut, error) {
 		out.Hits = append(out.Hits, hitOf(&a.Hits[i]))
 	}
 	n := in.Offset + len(a.Hits)
-	if more := a.Total > int64(n) || a.AtLeast && len(a.Hits) == limit; more && len(a.Hits) > 0 && n < deepest {
+	numbered := in.Cursor == "" && n < deepest && (in.Sort != "" || n < crawl.MaxRanked)
+	switch more := a.Total > int64(n) || a.AtLeast && len(a.Hits) == limit; {
+	case len(a.Hits) == 0:
+	case a.Next != "" && !numbered:
+		out.NextCursor = a.Next
+	case in.Cursor == "" && n < deepest && (more || a.Next != ""):
 		out.NextOffset = n
 	}
 	if note != "" {
@@ -116,6 +146,9 @@ func (s *Server) search(ctx context.Context, in searchIn) (*searchOut, error) {
 	}
 	for _, n := range a.Notes {
 		out.Notes = append(out.Notes, line(n, maxWhy))
+	}
+	if read := line(a.Corrected, query.MaxBytes); read != "" {
+		out.Notes = append(out.Notes, "shown are results for: "+read+" (verbatim searches as written)")
 	}
 	if better := line(a.Suggestion, query.MaxBytes); better != "" {
 		out.Notes = append(out.Notes, "did you mean: "+better)
@@ -129,12 +162,21 @@ func (s *Server) search(ctx context.Context, in searchIn) (*searchOut, error) {
 func hitOf(h *crawl.Hit) hit {
 	out := hit{URL: address(h.URL), Title: line(h.Title, maxTitle), FetchedAt: day(h.FetchedAt), Usage: usesOf(&h.Usage)}
 	out.Withheld, out.Because = against(&h.Usage)
+	for _, t := range h.Translations[:min(len(h.Translations), maxTranslations)] {
+		if out.Translations == nil {
+			out.Translations = map[string]string{}
+		}
+		out.Translations[line(t.Lang, 3)] = address(t.URL)
+	}
 	switch {
 	case out.Withheld != "":
 	case h.Snippet == nil:
 		out.Withheld = "nosnippet"
 	default:
 		out.Snippet = line(*h.Snippet, maxSnippet)
+		if h.Section != nil {
+			out.Section, out.At = line(h.Section.Title, maxTitle), address(h.Section.URL)
+		}
 		out.Fields = fieldsOf(h.Fields)
 	}
 	return out
@@ -161,6 +203,9 @@ func (o *searchOut) text() string {
 	var b strings.Builder
 	for i, h := range o.Hits {
 		fmt.Fprintf(&b, "%d. %s\n   %s\n", o.first+i, h.Title, h.URL)
+		if h.At != "" {
+			fmt.Fprintf(&b, "   section %s: %s\n", h.Section, h.At)
+		}
 		if h.Snippet != "" {
 			fmt.Fprintf(&b, "   %s\n", h.Snippet)
 		}
@@ -173,6 +218,9 @@ func (o *searchOut) text() string {
 		}
 		if words := h.Usage.words(); words != "" {
 			facts = append(facts, "usage: "+words)
+		}
+		for _, lang := range slices.Sorted(maps.Keys(h.Translations)) {
+			facts = append(facts, "in "+lang+": "+h.Translations[lang])
 		}
 		if h.FetchedAt != "" {
 			facts = append(facts, "fetched "+h.FetchedAt)
@@ -188,6 +236,9 @@ func (o *searchOut) text() string {
 	fmt.Fprintf(&b, "%d of %s%d pages.", len(o.Hits), least, o.Total)
 	if o.NextOffset > 0 {
 		fmt.Fprintf(&b, " More: offset %d.", o.NextOffset)
+	}
+	if o.NextCursor != "" {
+		fmt.Fprintf(&b, " More: cursor %s.", o.NextCursor)
 	}
 	return notes(&b, o.Notes)
 }

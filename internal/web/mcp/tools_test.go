@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -180,6 +181,11 @@ func TestLimits(t *testing.T) {
 		{"search", `{"query": "a", "limit": 3}`, `{"query": "a", "limit": "3"}`, "integer"},
 		{"search", `{"query": "a", "limit": 3}`, `{"query": "a", "limit": 2.5}`, "integer"},
 		{"search", `{"query": "a"}`, `{"query": ["a"]}`, "string"},
+		{"search", `{"query": "a", "sort": "-date"}`, `{"query": "a", "sort": "size"}`, "date works"},
+		{"search", `{"query": "a", "cursor": "` + long("a", maxNext) + `"}`, `{"query": "a", "cursor": "` + long("a", maxNext+1) + `"}`, "1024"},
+		{"search", `{"query": "a", "per_site": 50}`, `{"query": "a", "per_site": 51}`, "50"},
+		{"search", `{"query": "a", "languages": ["de", "haw"]}`, `{"query": "a", "languages": ["german"]}`, "3"},
+		{"search", `{"query": "a", "languages": ["a1","a2","a3","a4","a5","a6","a7","a8"]}`, `{"query": "a", "languages": ["a1","a2","a3","a4","a5","a6","a7","a8","a9"]}`, "8"},
 		{"page", `{"url": "https://a.example/intro", "limit": 40000}`, `{"url": "https://a.example/intro", "limit": 40001}`, "40000"},
 		{"page", `{"url": "` + "https://a.example/" + strings.Repeat("a", maxURL-24) + `/intro"}`, `{"url": "` + long("https://a.example/", maxURL+1) + `"}`, "2048"},
 		{"page", `{"url": "https://a.example/intro"}`, `{"url": "file:///etc/passwd"}`, "not the URL of a web page"},
@@ -242,6 +248,36 @@ func TestSearchToTheLastHit(t *testing.T) {
 	}
 	if last := asked[len(asked)-1]; n != deepest || last.Offset+last.Limit != deepest {
 		t.Errorf("%d hits, the last ones by %+v", n, last)
+	}
+}
+
+// Sections, translations and cursors of an answer reach the assistant, and its wishes the crawl.
+func TestSearchFurther(t *testing.T) {
+	var asked crawl.SearchRequest
+	f := library()
+	f.search = func(_ context.Context, r crawl.SearchRequest) (crawl.SearchAnswer, error) {
+		asked = r
+		return crawl.SearchAnswer{Total: 5000, Next: "c2", Corrected: "event loop", Hits: []crawl.Hit{{
+			URL: "https://a.example/1", Snippet: ptr("text"), Section: &crawl.Section{Title: "The loop", URL: "https://a.example/1#loop"},
+			Translations: []crawl.Translation{{Lang: "de", URL: "https://a.example/de/1"}},
+		}}}, nil
+	}
+	a := assistant(t, f)
+	s, text := answerOf[searchOut](a, "search", `{"query": "evnt loop", "cursor": "c1", "offset": 30, "per_site": 2, "languages": ["de", "fr"], "verbatim": true, "sort": "date"}`)
+	want := crawl.SearchRequest{Query: "evnt loop", Limit: 10, Cursor: "c1", PerSite: 2, Languages: []string{"de", "fr"}, Verbatim: true, Sort: "date"}
+	if !reflect.DeepEqual(asked, want) {
+		t.Errorf("asked %+v, want %+v", asked, want)
+	}
+	if h := s.Hits[0]; h.At != "https://a.example/1#loop" || h.Section != "The loop" || h.Translations["de"] != "https://a.example/de/1" || s.NextCursor != "c2" || s.NextOffset != 0 {
+		t.Errorf("%+v", s)
+	}
+	for _, part := range []string{"section The loop: https://a.example/1#loop", "in de: https://a.example/de/1", "More: cursor c2.", "results for: event loop"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("%q is not in %s", part, text)
+		}
+	}
+	if s, _ := answerOf[searchOut](a, "search", `{"query": "a"}`); s.NextOffset != 1 || s.NextCursor != "" {
+		t.Errorf("the first answer goes on at %d, %q", s.NextOffset, s.NextCursor)
 	}
 }
 

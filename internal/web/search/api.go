@@ -29,15 +29,16 @@ type Answer struct {
 // Links are addresses of related answers, relative to the server.
 type Links struct {
 	Self string `json:"self"`
-	Next string `json:"next,omitempty"` // "": there is no further page, or it is beyond the limit
+	Next string `json:"next,omitempty"` // "": there is no further page
 	Prev string `json:"prev,omitempty"`
 }
 
 // incompleteHeader is the header field that names the missing parts of an answer.
 const incompleteHeader = "Curtsy-Incomplete"
 
-// answer asks the crawl for a search result; path is where its links lead.
-func (w *Web) answer(ctx context.Context, end time.Time, p params, fields query.Schema, path string) (a Answer, bad *web.Problem) {
+// answer asks the crawl for a search result, for a reader who prefers some languages; path is where
+// its links lead.
+func (w *Web) answer(ctx context.Context, end time.Time, p params, fields query.Schema, languages []string, path string) (a Answer, bad *web.Problem) {
 	a = Answer{Query: p.Q, Page: p.Page, PerPage: p.Per, Links: Links{Self: p.link(path)}}
 	switch q := fields.Parse(p.Q); {
 	case q.Empty() && len(q.Not) == 0:
@@ -45,10 +46,14 @@ func (w *Web) answer(ctx context.Context, end time.Time, p params, fields query.
 	case q.Empty():
 		return a, wrong("q", "q only excludes words; add search words, for example vacuum -full")
 	}
-	offset := (p.Page - 1) * p.Per
+	r := crawl.SearchRequest{Query: a.Query, Offset: (p.Page - 1) * p.Per, Limit: p.Per, Explain: p.Explain, Sort: p.Sort,
+		Cursor: p.Cursor, Languages: languages, PerSite: p.PerSite, Verbatim: p.Verbatim}
+	if p.Cursor != "" {
+		r.Offset = 0
+	}
 	began := time.Now()
 	err := w.semaphore.DoUntil(ctx, end, func(ctx context.Context) (err error) {
-		a.SearchAnswer, err = w.o.Crawl.Search(ctx, crawl.SearchRequest{Query: a.Query, Offset: offset, Limit: p.Per, Explain: p.Explain, Sort: p.Sort})
+		a.SearchAnswer, err = w.o.Crawl.Search(ctx, r)
 		return err
 	})
 	w.o.Metrics.searched(began, err, ctx.Err() != nil)
@@ -62,10 +67,15 @@ func (w *Web) answer(ctx context.Context, end time.Time, p params, fields query.
 	if a.Hits == nil {
 		a.Hits = []crawl.Hit{} // [] in JSON
 	}
-	if more := a.Total > int64(offset+len(a.Hits)) || a.AtLeast && len(a.Hits) == p.Per; more && len(a.Hits) > 0 && p.reaches(p.Page+1) {
+	switch {
+	case len(a.Hits) == 0: // what promised them was wrong
+		a.Next = ""
+	case a.Next != "":
+		a.Links.Next = p.after(a.Next).link(path)
+	case p.Cursor == "" && (a.Total > int64(r.Offset+len(a.Hits)) || a.AtLeast && len(a.Hits) == p.Per) && p.reaches(p.Page+1):
 		a.Links.Next = p.at(p.Page + 1).link(path)
 	}
-	if p.Page > 1 {
+	if p.Page > 1 && (p.Cursor == "" || p.reaches(p.Page-1)) { // no cursor leads back
 		a.Links.Prev = p.at(p.Page - 1).link(path)
 	}
 	return a, nil
@@ -103,6 +113,7 @@ func (w *Web) fields(ctx context.Context, end time.Time, question string) (field
 
 // search answers /api/v1/search.
 func (w *Web) search(rw http.ResponseWriter, r *http.Request) {
+	rw.Header().Add("Vary", "Accept-Language")
 	end := w.semaphore.End()
 	fields, bad := w.fields(r.Context(), end, r.URL.RawQuery)
 	if bad != nil {
@@ -117,7 +128,7 @@ func (w *Web) search(rw http.ResponseWriter, r *http.Request) {
 		web.SendProblem(rw, bad)
 		return
 	}
-	a, bad := w.answer(r.Context(), end, p, fields, r.URL.Path)
+	a, bad := w.answer(r.Context(), end, p, fields, p.languages(r.Header), r.URL.Path)
 	if bad != nil {
 		web.SendProblem(rw, bad)
 		return

@@ -26,49 +26,74 @@ func TestAsked(t *testing.T) {
 		"?q=event+loop":     {Query: "event loop", Limit: 10},
 		"?q=a&page=3&per=7": {Query: "a", Offset: 14, Limit: 7},
 		"?site=x.example&q=%22open&lang=de&type=text/html&before=2025&after=2024-05": {Query: `"open" site:x.example lang:de type:text/html after:2024-05-01 before:2025-01-01`, Limit: 10},
-		"?lang=de":                        {Query: "lang:de", Limit: 10},
-		"?q=a%00b%0Ac&explain=1":          {Query: "ab c", Limit: 10, Explain: true},
-		"?q=%20a%20&page=&site=&per=":     {Query: "a", Limit: 10},
-		"?q=a&page=10&per=100":            {Query: "a", Offset: 900, Limit: 100},
-		"?q=" + strings.Repeat("x", 2048): {Query: strings.Repeat("x", 2048), Limit: 10},
+		"?lang=de":                    {Query: "lang:de", Limit: 10},
+		"?q=a%00b%0Ac&explain=1":      {Query: "ab c", Limit: 10, Explain: true},
+		"?q=%20a%20&page=&site=&per=": {Query: "a", Limit: 10},
+		"?q=a+site:x.example&site=y.example&site=z.example&lang=de&lang=de": {Query: "a site:y.example site:z.example lang:de", Limit: 10},
+		"?q=a&cursor=abc_-9&page=400&sort=date":                             {Query: "a", Limit: 10, Cursor: "abc_-9", Sort: "date"},
+		"?q=a&cursor=" + strings.Repeat("x", 1024):                          {Query: "a", Limit: 10, Cursor: strings.Repeat("x", 1024)},
+		"?q=a&per_site=2&verbatim=1&languages=de-CH,fr%3Bq=0.9,de":          {Query: "a", Limit: 10, PerSite: 2, Verbatim: true, Languages: []string{"de", "fr"}},
+		"?q=a&per_site=100&verbatim=0&languages=*":                          {Query: "a", Limit: 10, PerSite: 100},
+		"?q=a&site=s1.example" + siteValues(2, 31):                          {Query: "a" + strings.ReplaceAll(siteValues(1, 31), "&site=", " site:"), Limit: 10},
+		"?q=a&page=10&per=100":                                              {Query: "a", Offset: 900, Limit: 100},
+		"?q=" + strings.Repeat("x", 2048):                                   {Query: strings.Repeat("x", 2048), Limit: 10},
 	} {
 		for _, at := range []string{"/api/v1/search", "/api/search", "/search"} {
 			f := answers(crawl.SearchAnswer{}, nil)
-			if code, _, body := get(t, New(Options{Crawl: f}), at+path); code != http.StatusOK || len(f.asked) != 1 || f.asked[0] != want {
+			if code, _, body := get(t, New(Options{Crawl: f}), at+path); code != http.StatusOK || len(f.asked) != 1 || !reflect.DeepEqual(f.asked[0], want) {
 				t.Errorf("%s%s: %d, asked %+v, want %+v: %s", at, path, code, f.asked, want, body)
 			}
 		}
 	}
 }
 
+// siteValues are parameters for the sites with the numbers from first to last.
+func siteValues(first, last int) string {
+	var b strings.Builder
+	for i := first; i <= last; i++ {
+		fmt.Fprintf(&b, "&site=s%d.example", i)
+	}
+	return b.String()
+}
+
 // Wrong parameters are answered with correct ones, and no shard is asked.
 func TestWrong(t *testing.T) {
 	long := strings.Repeat("x", 2049)
 	for query, c := range map[string]struct{ parameter, says string }{
-		"":                       {"q", "?q=words"},
-		"q=" + long:              {"q", "2049 bytes; the limit is 2048"},
-		"q=" + long[:1] + "%ff":  {"q", "UTF-8"},
-		"q=-%22a%22+-b":          {"q", "excludes"},
-		"q=%22":                  {"q", "no words"},
-		"q=(((":                  {"q", "no words"},
-		"q=a&page=0":             {"page", "1 to 1000"},
-		"q=a&page=x":             {"page", "1 to 1000"},
-		"q=a&page=101":           {"page", "at most 1000"},
-		"q=a&per=100&page=11":    {"page", "at most 1000"},
-		"q=a&per=101":            {"per", "1 to 100"},
-		"q=a&per=-1":             {"per", "1 to 100"},
-		"q=a&explain=maybe":      {"explain", "1 or 0"},
-		"q=a&site=a%20b":         {"site", "docs.example.org"},
-		"q=a&site=a%22b":         {"site", "docs.example.org"},
-		"q=a&site=" + long[:257]: {"site", "at most 256"},
-		"q=a&lang=d":             {"lang", "de"},
-		"q=a&lang=de+OR":         {"lang", "de"},
-		"q=a&before=2024-13-01":  {"before", "2024-05-31"},
-		"q=a&after=soon":         {"after", "2024-05-31"},
-		"q=a&q=b":                {"q", "once"},
-		"q=a&sites=b":            {"sites", "there are q, page"},
-		"q=%zz":                  {"", "not valid"},
-		"q=a;b":                  {"", "not valid"},
+		"":                            {"q", "?q=words"},
+		"q=" + long:                   {"q", "2049 bytes; the limit is 2048"},
+		"q=" + long[:1] + "%ff":       {"q", "UTF-8"},
+		"q=-%22a%22+-b":               {"q", "excludes"},
+		"q=%22":                       {"q", "no words"},
+		"q=(((":                       {"q", "no words"},
+		"q=a&page=0":                  {"page", "1 to 1000"},
+		"q=a&page=x":                  {"page", "1 to 1000"},
+		"q=a&page=101":                {"page", "at most 1000"},
+		"q=a&per=100&page=11":         {"page", "at most 1000"},
+		"q=a&per=101":                 {"per", "1 to 100"},
+		"q=a&per=-1":                  {"per", "1 to 100"},
+		"q=a&explain=maybe":           {"explain", "1 or 0"},
+		"q=a&site=a%20b":              {"site", "docs.example.org"},
+		"q=a&site=a%22b":              {"site", "docs.example.org"},
+		"q=a&site=" + long[:257]:      {"site", "at most 256"},
+		"q=a&lang=d":                  {"lang", "de"},
+		"q=a&lang=de+OR":              {"lang", "de"},
+		"q=a&before=2024-13-01":       {"before", "2024-05-31"},
+		"q=a&after=soon":              {"after", "2024-05-31"},
+		"q=a&q=b":                     {"q", "once"},
+		"q=a&before=2024&before=2023": {"before", "once"},
+		"q=a" + siteValues(1, 32):     {"q", "too long to be narrowed by site"},
+		"q=a&cursor=" + strings.Repeat("x", 1025):  {"cursor", "links.next"},
+		"q=a&cursor=a%20b":                         {"cursor", "links.next"},
+		"q=a&cursor=x&page=1000001":                {"page", "1 to 1000"},
+		"q=a&per_site=0":                           {"per_site", "1 to 100"},
+		"q=a&per_site=101":                         {"per_site", "1 to 100"},
+		"q=a&verbatim=yes":                         {"verbatim", "1 or 0"},
+		"q=a&languages=german":                     {"languages", "de,fr"},
+		"q=a&languages=aa,bb,cc,dd,ee,ff,gg,hh,ii": {"languages", "at most 8"},
+		"q=a&sites=b":                              {"sites", "there are q, page"},
+		"q=%zz":                                    {"", "not valid"},
+		"q=a;b":                                    {"", "not valid"},
 	} {
 		f := answers(crawl.SearchAnswer{}, nil)
 		w := New(Options{Crawl: f})
@@ -126,6 +151,43 @@ func TestAnswer(t *testing.T) {
 	for _, page := range []string{"30", "100"} {
 		if _, a := getJSON[Answer](t, w, "/api/v1/search?q=a&page="+page); a.Links.Next != "" {
 			t.Errorf("page %s has a link to an empty page: %+v", page, a.Links)
+		}
+	}
+}
+
+// The engine says with a cursor whether there are further hits. Then the total promises nothing.
+func TestCursor(t *testing.T) {
+	f := answers(crawl.SearchAnswer{Hits: make([]crawl.Hit, 10), Total: 5000, Next: "c2"}, nil)
+	w := New(Options{Crawl: f})
+	for path, want := range map[string]Links{
+		"?q=a":                             {Self: "?q=a", Next: "?q=a&page=2&cursor=c2"},
+		"?q=a&per_site=3&page=100":         {Self: "?q=a&page=100&per_site=3", Next: "?q=a&page=101&per_site=3&cursor=c2", Prev: "?q=a&page=99&per_site=3"},
+		"?q=a&page=101&cursor=c1":          {Self: "?q=a&page=101&cursor=c1", Next: "?q=a&page=102&cursor=c2"},
+		"?q=a&page=2&cursor=c1&verbatim=1": {Self: "?q=a&page=2&verbatim=1&cursor=c1", Next: "?q=a&page=3&verbatim=1&cursor=c2", Prev: "?q=a&verbatim=1"},
+	} {
+		want.Self, want.Next = "/api/v1/search"+want.Self, "/api/v1/search"+want.Next
+		if want.Prev != "" {
+			want.Prev = "/api/v1/search" + want.Prev
+		}
+		if _, a := getJSON[Answer](t, w, "/api/v1/search"+path); a.Links != want || a.Next != "c2" {
+			t.Errorf("%s: %+v, want %+v", path, a.Links, want)
+		}
+	}
+	d, _ := see(t, w, "/search?q=a&page=101&cursor=c1")
+	if next, _ := d.Find(".pages a[rel=next]").Attr("href"); next != "/search?q=a&page=102&cursor=c2" {
+		t.Errorf("the page leads to %q", next)
+	}
+	if start, _ := d.Find(".hits").Attr("start"); start != "1001" {
+		t.Errorf("hits count from %s", start)
+	}
+	// The last page of a cursor, and a cursor behind the last hit.
+	for _, hits := range []int{10, 0} {
+		w := New(Options{Crawl: answers(crawl.SearchAnswer{Hits: make([]crawl.Hit, hits), Total: 5000, Next: map[int]string{0: "c3"}[hits]}, nil)})
+		if _, a := getJSON[Answer](t, w, "/api/v1/search?q=a&cursor=c2"); a.Links.Next != "" || a.Next != "" {
+			t.Errorf("%d hits: there is no more, but %+v", hits, a.Links)
+		}
+		if d, _ := see(t, w, "/search?q=a&page=5&cursor=c2"); d.Find(".pages a[rel=next]").Length() > 0 || strings.Contains(d.Find(".numbers").Text(), "6") {
+			t.Errorf("%d hits: the page promises more: %s", hits, d.Find(".pages").Text())
 		}
 	}
 }

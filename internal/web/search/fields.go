@@ -52,6 +52,9 @@ func (v *view) sorts() {
 		v.Sorts = append(v.Sorts, choice{Text: text, URL: p.link("/search"), On: sort == v.Params.Sort})
 	}
 	add("best first", "")
+	if _, own := v.fields["date"]; !own {
+		add("newest first", "-date")
+	}
 	for _, name := range slices.Sorted(maps.Keys(v.fields)) {
 		if len(v.Sorts) >= maxSorts {
 			break
@@ -66,8 +69,5 @@ func (v *view) sorts() {
 		case crawl.FieldKeyword:
 			add(fieldName(name), name)
 		}
-	}
-	if len(v.Sorts) == 1 {
-		v.Sorts = nil
 	}
 }

@@ -3,6 +3,7 @@ package search
 import (
 	"fmt"
 	"net/url"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -23,13 +24,15 @@ func TestFieldParameters(t *testing.T) {
 		"?q=a+version:15&version=%3E%3D16":         {Query: "a version:>=16", Limit: 10},
 		"?kind=Function+reference&per=7":           {Query: `kind:"function reference"`, Limit: 7},
 		"?q=-version:16":                           {Query: "-version:16", Limit: 10},
+		"?q=a&version=15&version=&version=16":      {Query: "a version:15 version:16", Limit: 10},
+		"?q=a&kind=a+b&kind=c&sort=-date":          {Query: `a kind:"a b" kind:c`, Limit: 10, Sort: "-date"},
 		"?q=a&sort=-version":                       {Query: "a", Limit: 10, Sort: "-version"},
 		"?q=a&released=2023..2024-05&sort=version": {Query: "a released:2023..2024-05", Limit: 10, Sort: "version"},
 	} {
 		for _, at := range []string{"/api/v1/search", "/search"} {
 			f := answers(crawl.SearchAnswer{}, nil)
 			f.fields = someFields
-			if code, _, body := get(t, New(Options{Crawl: f}), at+path); code != 200 || len(f.asked) != 1 || f.asked[0] != want {
+			if code, _, body := get(t, New(Options{Crawl: f}), at+path); code != 200 || len(f.asked) != 1 || !reflect.DeepEqual(f.asked[0], want) {
 				t.Errorf("%s%s: %d, asked %+v, want %+v: %s", at, path, code, f.asked, want, body)
 			}
 		}
@@ -48,7 +51,7 @@ func TestFieldParameters(t *testing.T) {
 			t.Errorf("%s: %d %+v", query, code, p)
 		}
 	}
-	if code, p := getJSON[web.Details](t, New(Options{Crawl: answers(crawl.SearchAnswer{}, nil)}), "/api/v1/search?q=a&sort=version"); code != 400 || !strings.Contains(p.Detail, "--sites") {
+	if code, p := getJSON[web.Details](t, New(Options{Crawl: answers(crawl.SearchAnswer{}, nil)}), "/api/v1/search?q=a&sort=version"); code != 400 || !strings.Contains(p.Detail, "--sites") || !strings.Contains(p.Detail, "date works") {
 		t.Errorf("without fields: %d %+v", code, p)
 	}
 }

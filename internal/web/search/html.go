@@ -62,7 +62,7 @@ func (w *Web) html(rw http.ResponseWriter, r *http.Request) {
 	v := view{fields: fields, Name: w.o.Name, Home: w.o.Home, Bar: w.o.Bar, MaxQuery: maxQuery, Params: p, HowToAsk: howToAsk, MoreToAsk: moreToAsk}
 	if bad == nil && p.Q != "" {
 		var a Answer
-		if a, bad = w.answer(r.Context(), end, p, fields, "/search"); bad == nil {
+		if a, bad = w.answer(r.Context(), end, p, fields, p.languages(r.Header), "/search"); bad == nil {
 			v.show(&a)
 			a.head(rw.Header())
 		}
@@ -82,6 +82,7 @@ func (w *Web) html(rw http.ResponseWriter, r *http.Request) {
 	h := rw.Header()
 	h.Set("Content-Security-Policy", w.policy)
 	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Add("Vary", "Accept-Language")
 	rw.WriteHeader(status)
 	_, _ = rw.Write(body.Bytes())
 }

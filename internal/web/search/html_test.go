@@ -63,6 +63,7 @@ func TestFacets(t *testing.T) {
 	to := func(q string) string { return "/search?q=" + url.QueryEscape(q) + "&per=20" }
 	want := map[string]string{
 		"Remove a.example 5 pages": to("quiet"), "b.example 4 pages": to("quiet site:b.example"),
+		"best first": "/search?q=quiet+site%3Aa.example&per=20", "newest first": "/search?q=quiet+site%3Aa.example&per=20&sort=-date",
 		"2024 5,000 pages": to("quiet site:a.example after:2024-01-01 before:2025-01-01"), "2019 1 pages": to("quiet site:a.example after:2019-01-01 before:2020-01-01"),
 	}
 	got := links(d.Find("aside"))
@@ -74,6 +75,11 @@ func TestFacets(t *testing.T) {
 	}
 	if len(got) > 0 {
 		t.Errorf("choices that are none: %v", got)
+	}
+	// With several values each can be removed.
+	several := links(see1(t, w, "/search?q=quiet&site=a.example&site=b.example").Find("aside"))
+	if got := several["Remove b.example 4 pages"]; got != "/search?q=quiet+site%3Aa.example" {
+		t.Errorf("one of two sites leads to %q (of %q)", got, several)
 	}
 	chips := links(see1(t, w, "/search?q=quiet+site:a.example+-lang:de+inurl:x+after:2024+before:2025").Find(".chips"))
 	for text, url := range map[string]string{
@@ -171,6 +177,47 @@ func TestSaid(t *testing.T) {
 	}
 	if rows := see1(t, New(Options{Crawl: &fake{}}), "/search").Find(".help tbody tr"); rows.Length() < 8 || !strings.Contains(rows.Text(), "site:example.org") {
 		t.Errorf("the query language: %s", rows.Text())
+	}
+}
+
+// A hit shows its section, and the languages of its translations by their own names.
+func TestSectionAndTranslations(t *testing.T) {
+	w := New(Options{Crawl: answers(crawl.SearchAnswer{Total: 2, Hits: []crawl.Hit{
+		{URL: "https://a.example/b", Title: "B", Section: &crawl.Section{Title: "How \u202eit works", URL: "https://a.example/b#how"}, Pinned: true,
+			Translations: []crawl.Translation{{Lang: "de", URL: "https://a.example/de/b"}, {Lang: "fr", URL: "https://a.example/fr/b"}, {Lang: "ja", URL: "javascript:x"}}},
+		{URL: "https://a.example/c", Title: "C", Section: &crawl.Section{Title: "Bad", URL: "javascript:x"}},
+	}}, nil)})
+	d, _ := see(t, w, "/search?q=a")
+	first := d.Find("article").First()
+	if got := links(first.Find(".part")); len(got) != 1 || got["How it works"] != "https://a.example/b#how" {
+		t.Errorf("the section: %v", got)
+	}
+	if got := links(first.Find(".tongues")); len(got) != 2 || got["Deutsch"] != "https://a.example/de/b" || got["français"] != "https://a.example/fr/b" {
+		t.Errorf("translations: %v", got)
+	}
+	if lang, _ := first.Find(".tongues a").First().Attr("hreflang"); lang != "de" || !strings.Contains(first.Find(".tongues").Text(), "Also in: Deutsch, français") {
+		t.Errorf("%q: %s", lang, first.Find(".tongues").Text())
+	}
+	if !strings.Contains(first.Find(".facts").Text(), "pinned") {
+		t.Errorf("facts: %s", first.Find(".facts").Text())
+	}
+	if second := d.Find("article").Last(); second.Find(".part a").Length() > 0 || !strings.Contains(second.Find(".part").Text(), "Bad") {
+		t.Errorf("a section that leads nowhere: %s", second.Text())
+	}
+}
+
+// A query that was corrected is shown with the one that was typed on offer.
+func TestCorrected(t *testing.T) {
+	w := New(Options{Crawl: answers(crawl.SearchAnswer{Hits: make([]crawl.Hit, 1), Total: 1, Corrected: "vacuum <full>"}, nil)})
+	d, _ := see(t, w, "/search?q=vacum+full&per=20&page=2")
+	if got := strings.Join(strings.Fields(d.Find(".mean").Text()), " "); got != "Showing results for vacuum <full>. Search instead for vacum full." {
+		t.Errorf("%q", got)
+	}
+	if got := links(d.Find(".mean"))["vacum full"]; got != "/search?q=vacum+full&per=20&verbatim=1" {
+		t.Errorf("the typed form leads to %q", got)
+	}
+	if d.Find("form input[name=verbatim]").Length() > 0 {
+		t.Error("the next query would be verbatim, too")
 	}
 }
 

@@ -93,12 +93,16 @@ func TestOpenAPIRoutes(t *testing.T) {
 		}
 	}
 	params := d.Components.Parameters
-	for name, want := range map[string]int{"q": maxQuery, "site": maxFilter, "lang": maxFilter, "type": maxFilter} {
-		if params[name].Schema.MaxLength != want {
-			t.Errorf("%s: at most %d bytes, want %d", name, params[name].Schema.MaxLength, want)
+	for name, want := range map[string]int{"q": maxQuery, "site": maxFilter, "lang": maxFilter, "type": maxFilter, "cursor": maxCursor, "languages": maxLanguageList} {
+		bound := params[name].Schema
+		if repeats(name) {
+			bound = *bound.Items
+		}
+		if bound.MaxLength != want {
+			t.Errorf("%s: at most %d bytes, want %d", name, bound.MaxLength, want)
 		}
 	}
-	if params["per"].Schema.Maximum != maxPer || params["page"].Schema.Maximum != maxHits {
+	if params["per"].Schema.Maximum != maxPer || params["page"].Schema.Maximum != maxNumber || params["per_site"].Schema.Maximum != maxPer {
 		t.Errorf("per %+v, page %+v", params["per"], params["page"])
 	}
 	for _, status := range []string{"200", "400", "503"} {

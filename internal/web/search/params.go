@@ -21,7 +21,9 @@ const (
 	maxQuery  = query.MaxBytes
 	maxFilter = 256  // bytes of a filter
 	maxPer    = 100  // hits on a page
-	maxHits   = 1000 // hits that can be shown: page × per
+	maxHits   = 1000 // hits that can be asked for by a page's number: page × per
+	maxCursor = 1024 // bytes of a cursor
+	maxNumber = 1e6  // of a page that begins at a cursor
 	perUsual  = 10
 )
 
@@ -31,15 +33,19 @@ var filters = []string{"site", "lang", "type", "after", "before"}
 
 // params are the parameters of a search.
 type params struct {
-	Q       string // filters included
-	Page    int    // from 1
-	Per     int
-	Explain bool
-	Sort    string // a field, with "-" for the highest value first; "": best first
+	Q         string // filters included
+	Page      int    // from 1; with a cursor it only numbers the hits
+	Per       int
+	Explain   bool
+	Sort      string // date or a field, with "-" for the highest value first; "": best first
+	Cursor    string // where an earlier answer ended; "": the page says where to begin
+	PerSite   int    // the most hits of a host; 0: all
+	Verbatim  bool   // no other spelling is used
+	Languages string // what overrides Accept-Language, as languagesOf reads it; "": nothing does
 }
 
 // knownParams are the names of all of them.
-var knownParams = append([]string{"q", "page", "per", "explain", "sort"}, filters...)
+var knownParams = append([]string{"q", "page", "per", "explain", "sort", "cursor", "per_site", "verbatim", "languages"}, filters...)
 
 // ParamNames are the names of the parameters of a search. No field may have one of them.
 func ParamNames() []string { return slices.Clone(knownParams) }
@@ -60,19 +66,26 @@ func parse(raw string, strict bool, fields query.Schema) (p params, bad *web.Pro
 		}
 	}
 	for _, name := range known {
-		switch values := all[name]; {
-		case len(values) > 1:
+		values := slices.DeleteFunc(all[name], func(v string) bool { return v == "" })
+		if len(values) > 1 && !repeats(name) {
 			return p, wrong(name, "%s is given %d times: give it once", name, len(values))
-		case len(values) == 1 && values[0] != "":
-			if bad := p.set(name, values[0], fields); bad != nil {
+		}
+		for i, value := range values {
+			if bad := p.set(name, value, i > 0, fields); bad != nil {
 				return p, bad
 			}
 		}
 	}
-	if p.Page > maxHits/p.Per {
-		return p, wrong("page", "page × per is at most %d: narrow the search instead of going to further pages", maxHits)
+	if p.Cursor == "" && p.Page > maxHits/p.Per {
+		return p, wrong("page", "page × per is at most %d: go on with links.next of an answer, which has a cursor, or narrow the search", maxHits)
 	}
 	return p, nil
+}
+
+// repeats reports whether a parameter may be given several times: a filter, of which a page must
+// have one of the values. A page cannot be before two days more than it is before the first.
+func repeats(name string) bool {
+	return name != "before" && name != "after" && (slices.Contains(filters, name) || !slices.Contains(knownParams, name))
 }
 
 // fieldParams are the parameters that filter by fields.
@@ -86,8 +99,8 @@ func fieldParams(fields query.Schema) (names []string) {
 	return names
 }
 
-// set reads one parameter.
-func (p *params) set(name, value string, fields query.Schema) *web.Problem {
+// set reads one parameter. again: it is not the first of its name.
+func (p *params) set(name, value string, again bool, fields query.Schema) *web.Problem {
 	switch {
 	case name == "q":
 		if len(value) > maxQuery {
@@ -98,36 +111,57 @@ func (p *params) set(name, value string, fields query.Schema) *web.Problem {
 		}
 		p.Q = strings.TrimSpace(webtext.Clean(value))
 		return nil
-	case name == "page" || name == "per":
-		n, err := strconv.Atoi(value)
-		most := maxHits
-		if name == "per" {
-			most = maxPer
-		}
-		if err != nil || n < 1 || n > most {
-			return wrong(name, "%s is %q; use 1 to %d", name, shown(value), most)
-		}
-		if name == "page" {
-			p.Page = n
-		} else {
-			p.Per = n
-		}
-		return nil
+	case name == "page":
+		return number(name, value, maxNumber, &p.Page)
+	case name == "per":
+		return number(name, value, maxPer, &p.Per)
+	case name == "per_site":
+		return number(name, value, maxPer, &p.PerSite)
 	case name == "explain":
-		yes, err := strconv.ParseBool(value)
-		if err != nil {
-			return wrong(name, "explain is %q; use 1 or 0", shown(value))
+		return yesNo(name, value, &p.Explain)
+	case name == "verbatim":
+		return yesNo(name, value, &p.Verbatim)
+	case name == "cursor":
+		if len(value) > maxCursor || strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+			return wrong(name, "the cursor is none of an answer: use links.next of the answer before, or leave cursor out")
 		}
-		p.Explain = yes
+		p.Cursor = value
+		return nil
+	case name == "languages":
+		list, ok := languagesOf(value)
+		if !ok || len(list) > maxLanguages {
+			return wrong(name, "languages is %q; use the codes of at most %d languages, best first, for example de,fr", shown(value), maxLanguages)
+		}
+		p.Languages = cmp.Or(strings.Join(list, ","), anyLanguage)
 		return nil
 	case name == "sort":
-		if _, err := fields.Sort(value); err != nil {
+		if err := fields.CheckOrder(value); err != nil {
 			return wrong("sort", "%v", err)
 		}
 		p.Sort = value
 		return nil
 	}
-	return p.narrow(name, value, fields)
+	return p.narrow(name, value, again, fields)
+}
+
+// number reads a number from 1 to most.
+func number(name, value string, most int, to *int) *web.Problem {
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 1 || n > most {
+		return wrong(name, "%s is %q; use 1 to %d", name, shown(value), min(most, maxHits))
+	}
+	*to = n
+	return nil
+}
+
+// yesNo reads a parameter that is on or off.
+func yesNo(name, value string, to *bool) *web.Problem {
+	yes, err := strconv.ParseBool(value)
+	if err != nil {
+		return wrong(name, "%s is %q; use 1 or 0", name, shown(value))
+	}
+	*to = yes
+	return nil
 }
 
 // examples are values of filters that work.
@@ -141,8 +175,8 @@ var fieldExamples = map[crawl.FieldType]string{
 	crawl.FieldDate: "2024, 2024-05-31, >=2024-05 or 2023..2024", crawl.FieldBoolean: "true or false",
 }
 
-// narrow adds a filter to the query, and replaces one with the same name.
-func (p *params) narrow(name, value string, fields query.Schema) *web.Problem {
+// narrow adds a filter to the query. The first of a name replaces those of that name in the query.
+func (p *params) narrow(name, value string, again bool, fields query.Schema) *web.Problem {
 	if len(value) > maxFilter {
 		return wrong(name, "%s has %d bytes; use at most %d", name, len(value), maxFilter)
 	}
@@ -150,7 +184,11 @@ func (p *params) narrow(name, value string, fields query.Schema) *web.Problem {
 	if word == "" || strings.ContainsAny(value, "\x00\"") {
 		return wrong(name, "%s is %q; use for example %s", name, shown(value), cmp.Or(examples[name], fieldExamples[fields[name]]))
 	}
-	q := fields.Parse(p.Q).With(name, value).String()
+	asked := fields.Parse(p.Q)
+	q := asked.With(name, value).String()
+	if again {
+		q = asked.Also(name, value).String()
+	}
 	if !strings.Contains(" "+q+" ", " "+word+" ") {
 		return wrong("q", "q is too long to be narrowed by %s as well", name)
 	}
@@ -187,6 +225,14 @@ func (p params) link(path string) string {
 		add("explain", "1")
 	}
 	add("sort", p.Sort)
+	if p.PerSite > 0 {
+		add("per_site", strconv.Itoa(p.PerSite))
+	}
+	if p.Verbatim {
+		add("verbatim", "1")
+	}
+	add("languages", p.Languages)
+	add("cursor", p.Cursor)
 	if b.Len() == 0 {
 		return path
 	}
@@ -195,13 +241,21 @@ func (p params) link(path string) string {
 
 // at is the same search at another page.
 func (p params) at(page int) params {
-	p.Page = page
+	p.Page, p.Cursor = page, ""
 	return p
 }
 
-// with is the same search with another query, from its first page.
+// after is the page of the same search that begins at a cursor.
+func (p params) after(cursor string) params {
+	p.Page, p.Cursor = p.Page+1, cursor
+	return p
+}
+
+// with is the same search with another query, from its first page. It may be about other words, so
+// their spelling is up to the crawl again.
 func (p params) with(q query.Query) params {
-	p.Q, p.Page = q.String(), 1
+	p = p.at(1)
+	p.Q = q.String()
 	return p
 }
 

@@ -9,6 +9,7 @@ import (
 // FuzzParams: the address of a search leads to the same search.
 func FuzzParams(f *testing.F) {
 	f.Add("q=two+words&page=2&per=20&explain=1&site=example.org&lang=de&after=2024")
+	f.Add("q=a&site=x.example&site=y.example&per_site=2&verbatim=1&languages=de-CH,fr%3Bq=0.5&cursor=x&page=2000")
 	f.Add("q=%22a+b%22+-c&type=text%2Fhtml&before=2024-05")
 	f.Fuzz(func(t *testing.T, raw string) {
 		p, bad := parse(raw, true, nil)

@@ -32,6 +32,8 @@ type view struct {
 	Notes      []string // what to know of the answer
 	Suggestion string
 	SuggestURL string
+	Corrected  string // the query that was answered instead of the one typed; "": none
+	TypedURL   string // leads to the answer to the query as it was typed
 	WithoutURL string // the same without filters; "" when there are none
 	Chips      []choice
 	Facets     []facet
@@ -50,19 +52,24 @@ func (v view) First() int { return (v.Params.Page-1)*v.Params.Per + 1 }
 
 // hit is one line of the answer.
 type hit struct {
-	Title   string
-	URL     string // "": it is not to be led to
-	Crumbs  []string
-	Snippet []span
-	Date    string // 2006-01-02; "": not known
-	Day     string // the same for people
-	Facts   []string
-	Fields  []ShownField
-	About   string // the description that site rules found, if there is no snippet
-	Also    []link
-	Signals []crawl.Signal
-	Score   float64
+	Title        string
+	URL          string // "": it is not to be led to
+	Section      link   // the section that answers best; without Text there is none
+	Crumbs       []string
+	Snippet      []span
+	Date         string // 2006-01-02; "": not known
+	Day          string // the same for people
+	Facts        []string
+	Fields       []ShownField
+	About        string // the description that site rules found, if there is no snippet
+	Also         []link
+	Translations []translation
+	Signals      []crawl.Signal
+	Score        float64
 }
+
+// translation leads to a page in another language, by the language's own name.
+type translation struct{ Lang, Name, URL string }
 
 // link is a link. If URL is "", it is only text.
 type link struct{ Text, URL string }
@@ -114,8 +121,13 @@ func (v *view) show(a *Answer) {
 	}
 	if s := strings.TrimSpace(webtext.Clean(a.Suggestion)); s != "" && s != v.Params.Q && len(s) <= maxQuery {
 		better := v.Params.at(1)
-		better.Q = s
+		better.Q, better.Verbatim = s, false
 		v.Suggestion, v.SuggestURL = s, better.link("/search")
+	}
+	if s := strings.TrimSpace(webtext.Clean(a.Corrected)); s != "" && s != v.Params.Q {
+		typed := v.Params.at(1)
+		typed.Verbatim = true
+		v.Corrected, v.TypedURL = webtext.Short(s, maxSnippet), typed.link("/search")
 	}
 	v.facets(a.Facets)
 	if len(v.Hits) > 0 {
@@ -140,8 +152,11 @@ func missing(a *Answer) string {
 	return s + fmt.Sprintf(" (shards %s). The page shows the rest.", webtext.Numbers(a.Missing))
 }
 
-// maxAlso is how many other addresses of a hit are shown.
-const maxAlso = 20
+// The most other addresses and translations of a hit that are shown.
+const (
+	maxAlso         = 20
+	maxTranslations = 20
+)
 
 func shownHit(h crawl.Hit) hit {
 	v := hit{Title: webtext.Short(strings.TrimSpace(webtext.Clean(h.Title)), maxTitle), Crumbs: crumbs(h.URL), Score: h.Score}
@@ -174,6 +189,20 @@ func shownHit(h crawl.Hit) hit {
 	if h.Size > 0 {
 		v.Facts = append(v.Facts, plainSize(h.Size))
 	}
+	if h.Pinned {
+		v.Facts = append(v.Facts, "pinned")
+	}
+	if h.Section != nil {
+		v.Section.Text = webtext.Short(strings.TrimSpace(webtext.Clean(h.Section.Title)), maxTitle)
+		if _, ok := webtext.URL(h.Section.URL); ok {
+			v.Section.URL = h.Section.URL
+		}
+	}
+	for _, t := range h.Translations[:min(len(h.Translations), maxTranslations)] {
+		if _, ok := webtext.URL(t.URL); ok {
+			v.Translations = append(v.Translations, translation{Lang: webtext.Clean(t.Lang), Name: ownName(t.Lang), URL: t.URL})
+		}
+	}
 	for _, also := range h.Also[:min(len(h.Also), maxAlso)] {
 		l := link{Text: webtext.Short(webtext.Clean(also), 4*maxCrumb)}
 		if _, ok := webtext.URL(also); ok {
@@ -194,6 +223,17 @@ func LanguageName(code string) string {
 		return name
 	}
 	return webtext.Clean(code)
+}
+
+// ownName is the name of a language in that language.
+func ownName(code string) string {
+	tag, err := language.Parse(code)
+	if err == nil {
+		if name := display.Self.Name(tag); name != "" {
+			return name
+		}
+	}
+	return LanguageName(code)
 }
 
 // plainSize is a number of bytes, without a fraction that is 0.
@@ -255,8 +295,11 @@ func (v *view) facets(all map[string][]crawl.FacetValue) {
 			}
 			c := choice{Text: valueName(f.key, value.Value), Count: humanize.Comma(value.Count)}
 			to := asked.With(f.key, value.Value)
-			if c.On = to.String() == asked.String(); c.On {
-				to = asked.Without(f.key, value.Value)
+			without := asked.Without(f.key, value.Value)
+			// One of several values is on, too. A year is when both of its days are.
+			c.On = to.String() == asked.String() || f.key != "year" && without.String() != asked.String()
+			if c.On {
+				to = without
 			}
 			c.URL = v.Params.with(to).link("/search")
 			shown.Values = append(shown.Values, c)
@@ -343,6 +386,8 @@ func (v *view) pages(a *Answer) {
 	last := int(min((a.Total+int64(a.PerPage)-1)/int64(a.PerPage), int64(maxHits/a.PerPage)))
 	if v.Next != "" {
 		last = max(last, a.Page+1)
+	} else {
+		last = a.Page // whatever the total is, there are no more hits
 	}
 	for n := max(1, a.Page-around); n <= min(last, a.Page+around) && v.Params.reaches(n); n++ {
 		v.Pages = append(v.Pages, choice{Text: humanize.Comma(int64(n)), URL: v.Params.at(n).link("/search"), On: n == a.Page})
