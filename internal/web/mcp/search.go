@@ -59,8 +59,10 @@ type hit struct {
 	Fields       fields            `json:"fields,omitempty"` // those that site rules found
 	FetchedAt    string            `json:"fetched_at,omitempty"`
 	Usage        uses              `json:"usage,omitempty"`
-	Withheld     string            `json:"withheld,omitempty"` // why there is no snippet and will be no text
-	Because      string            `json:"because,omitempty"`  // the statement, and its place
+	// Withheld is why there is no snippet and will be no text; Because is the statement, with where
+	// it stands.
+	Withheld string `json:"withheld,omitempty"`
+	Because  string `json:"because,omitempty"`
 }
 
 func (s *Server) addSearch() {
