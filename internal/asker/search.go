@@ -26,6 +26,19 @@ func (c *Crawl) Search(ctx context.Context, r crawl.SearchRequest) (crawl.Search
 	return answer, err
 }
 
+// Suggest answers what somebody may be about to type. Where shards do not answer, the error is an
+// ask.ErrIncomplete, and the answer contains what the others found.
+func (c *Crawl) Suggest(ctx context.Context, r crawl.SuggestRequest) (crawl.SuggestAnswer, error) {
+	s := &shards{c: c, there: all(c.Spec)}
+	fields, err := c.Fields(ctx)
+	if err != nil {
+		return crawl.SuggestAnswer{Queries: []string{}, Pages: []crawl.SuggestedPage{}}, err
+	}
+	answer, err := search.Complete(ctx, r, fields, s)
+	answer.Incomplete, answer.Missing = len(s.missing) > 0, s.missing
+	return answer, err
+}
+
 // shards are the shards of a crawl during one search, which asks them several times. A shard that
 // did not answer once is not waited for again.
 type shards struct {
@@ -79,4 +92,8 @@ func (s *shards) Rank(ctx context.Context, p *search.Plan, o search.RankOptions)
 
 func (s *shards) Show(ctx context.Context, p *search.Plan, urls []string) ([]crawl.Hit, error) {
 	return step[crawl.Hit](ctx, s, search.Request{Step: search.StepShow, Plan: p, URLs: urls})
+}
+
+func (s *shards) Suggest(ctx context.Context, p *search.Plan, begins []string) ([]search.Suggested, error) {
+	return step[search.Suggested](ctx, s, search.Request{Step: search.StepSuggest, Plan: p, Words: begins})
 }

@@ -29,7 +29,7 @@ func rows() map[string][]any {
 		all[q.Name] = []any{reflect.Zero(q.Row).Interface()}
 	}
 	all[questions.Export.Name] = []any{crawl.PageRecord{}, crawl.PageRemoved{}, crawl.PageChunk{}, crawl.LinkRow{}, crawl.PageLinks{}, crawl.LeftOut{}}
-	all[questions.Search.Name] = []any{search.Terms{}, search.Similar{}, search.Ranked{}, crawl.Hit{}}
+	all[questions.Search.Name] = []any{search.Terms{}, search.Similar{}, search.Ranked{}, crawl.Hit{}, search.Suggested{}}
 	return all
 }
 

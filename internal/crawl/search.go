@@ -157,3 +157,26 @@ type Signal struct {
 	Weight float64 `json:"weight"` // its factor
 	Points float64 `json:"points"` // its contribution to the score
 }
+
+// SuggestRequest asks for what somebody may be about to type, and for pages that he may look for.
+type SuggestRequest struct {
+	Typed string `json:"typed"` // the query so far; its last word may be incomplete
+	Limit int    `json:"limit"` // the maximum number of queries, and of pages
+}
+
+// SuggestAnswer is the answer of a whole crawl to a SuggestRequest.
+type SuggestAnswer struct {
+	// Queries are what was typed with its last word completed; the word of most pages is first.
+	Queries []string `json:"queries"`
+	// Pages have titles with the words that were typed, best first. No two have the same title.
+	Pages []SuggestedPage `json:"pages"`
+	// Missing are the shards that did not answer, if Incomplete is set. Their pages are left out.
+	Missing    []int `json:"missing,omitempty"`
+	Incomplete bool  `json:"incomplete,omitempty"`
+}
+
+// SuggestedPage is a page whose title has the words that were typed.
+type SuggestedPage struct {
+	Title string `json:"title"`
+	URL   string `json:"url"`
+}

@@ -220,6 +220,15 @@ func (d *Directory) Search(ctx context.Context, r crawl.SearchRequest) (a crawl.
 	return a, err
 }
 
+// Suggest is Suggest of asker.Crawl.
+func (d *Directory) Suggest(ctx context.Context, r crawl.SuggestRequest) (a crawl.SuggestAnswer, err error) {
+	err = d.Ask(ctx, func(ctx context.Context, c *asker.Crawl) (err error) {
+		a, err = c.Suggest(ctx, r)
+		return err
+	})
+	return a, err
+}
+
 // Fields is Fields of asker.Crawl.
 func (d *Directory) Fields(ctx context.Context) (fields query.Schema, err error) {
 	err = d.Ask(ctx, func(ctx context.Context, c *asker.Crawl) (err error) {

@@ -140,6 +140,8 @@ func (a answers) search(ctx context.Context, raw json.RawMessage, send func(any)
 	case search.StepShow:
 		urls := r.URLs[:min(len(r.URLs), search.MaxHits)]
 		return searching(a, send, nil, func(x *search.Index) ([]crawl.Hit, error) { return x.Show(ctx, p, urls) })
+	case search.StepSuggest:
+		return searching(a, send, nil, func(x *search.Index) ([]search.Suggested, error) { return one(x.Suggest(ctx, p, r.Words)) })
 	}
 	return fmt.Errorf("search: the step %q is unknown to this version", r.Step)
 }

@@ -17,3 +17,9 @@ func (s Schema) CheckOrder(by string) error {
 	}
 	return nil
 }
+
+// Filters reports whether a name before a colon is that of a filter, or title.
+func (s Schema) Filters(name string) bool {
+	name = strings.ToLower(name)
+	return name == "title" || s.has(name)
+}

@@ -6,14 +6,15 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"runtime/debug"
 	"sync"
 	"time"
 
-	bolt "go.etcd.io/bbolt"
-	berrors "go.etcd.io/bbolt/errors"
-
 	"github.com/curtsy/curtsy/internal/boltfile"
 	"github.com/curtsy/curtsy/internal/disk"
+	bolt "go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
 )
 
 // format identifies everything on which a segment depends: its layout, how text is divided into
@@ -175,4 +176,29 @@ func removeEach(path string, suffixes ...string) error {
 		}
 	}
 	return nil
+}
+
+// edge is deferred wherever the index is read or written. It converts damage in the file, and a
+// fault while its mapped bytes are read, to an error that says what to do.
+func (x *Index) edge(err *error) func() {
+	before := debug.SetPanicOnFault(true)
+	return func() {
+		debug.SetPanicOnFault(before)
+		if what := recover(); what != nil {
+			*err = x.advise(fmt.Errorf("%v", what))
+		} else if boltfile.IsDamaged(*err) && !errors.Is(*err, errDamaged) {
+			*err = x.advise(*err)
+		}
+	}
+}
+
+// errDamaged marks errors that already say what to do.
+var errDamaged = errors.New("damaged")
+
+func (x *Index) advise(err error) error {
+	var d *boltfile.Damaged
+	if errors.As(err, &d) {
+		err = d.Cause
+	}
+	return fmt.Errorf("%s is %w (%w): rebuild the search index with: curtsy reindex --dir %s", x.path, errDamaged, err, filepath.Dir(x.path))
 }

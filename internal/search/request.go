@@ -9,15 +9,18 @@ const (
 	StepSimilar Step = "similar"
 	StepRank    Step = "rank"
 	StepShow    Step = "show"
+	// StepSuggest is the only step of a suggestion.
+	StepSuggest Step = "suggest"
 )
 
-// Request is the request of one step. Its rows are Terms, Similar, Ranked or crawl.Hit.
+// Request is the request of one step. Its rows are Terms, Similar, Ranked, crawl.Hit or
+// Suggested.
 type Request struct {
 	*RankOptions          // of StepRank, else nil
 	Plan         *Plan    `json:"plan,omitempty"` // of all steps except StepSimilar
 	Step         Step     `json:"step,omitempty"`
 	URLs         []string `json:"urls,omitempty"`  // of StepShow: the pages to show
-	Words        []string `json:"words,omitempty"` // of StepSimilar: the words to look for
+	Words        []string `json:"words,omitempty"` // of StepSimilar: the words to look for; of StepSuggest: see Index.Suggest
 }
 
 // RankOptions belong to a Request of StepRank.

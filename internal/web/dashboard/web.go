@@ -133,6 +133,14 @@ func (s searches) Search(ctx context.Context, r crawl.SearchRequest) (a crawl.Se
 	return a, err
 }
 
+func (s searches) Suggest(ctx context.Context, r crawl.SuggestRequest) (a crawl.SuggestAnswer, err error) {
+	err = s.ask(ctx, func(ctx context.Context, c *asker.Crawl) (err error) {
+		a, err = c.Suggest(ctx, r)
+		return err
+	})
+	return a, err
+}
+
 func (s searches) Fields(ctx context.Context) (fields query.Schema, err error) {
 	err = s.ask(ctx, func(ctx context.Context, c *asker.Crawl) (err error) {
 		fields, err = c.Fields(ctx)

@@ -3,6 +3,7 @@
 //
 //	GET /search              the page
 //	GET /api/v1/search       an answer as JSON
+//	GET /api/v1/suggest      what somebody who types may be about to type, and pages
 //	GET /api/v1/pages/{url}  the record of one page
 //	GET /api/openapi.json    what programs may ask, and what they are answered
 //	GET /opensearch.xml      how a browser searches here

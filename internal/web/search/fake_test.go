@@ -19,6 +19,8 @@ type fake struct {
 	answer func(context.Context, crawl.SearchRequest) (crawl.SearchAnswer, error)
 	page   func(url, content string) (crawl.PageRecord, bool, error)
 	fields query.Schema
+	// suggest answers suggestions; nil: there are none.
+	suggest func(crawl.SuggestRequest) (crawl.SuggestAnswer, error)
 
 	mu    sync.Mutex
 	asked []crawl.SearchRequest
@@ -29,6 +31,10 @@ func (f *fake) Search(ctx context.Context, r crawl.SearchRequest) (crawl.SearchA
 	f.asked = append(f.asked, r)
 	f.mu.Unlock()
 	return f.answer(ctx, r)
+}
+
+func (f *fake) Suggest(_ context.Context, r crawl.SuggestRequest) (crawl.SuggestAnswer, error) {
+	return f.suggest(r)
 }
 
 func (f *fake) Fields(context.Context) (query.Schema, error) { return f.fields, nil }

@@ -76,6 +76,7 @@ func TestOpenAPIRoutes(t *testing.T) {
 	search := slices.Sorted(slices.Values(knownParams))
 	for path, want := range map[string][]string{
 		"/api/v1/search": search, "/api/search": search, "/api/v1/pages": {"content", "url"}, pagesPath + "{url}": {"content", "url"}, "/api/openapi.json": nil,
+		suggestPath: {"format", "limit", "q"},
 	} {
 		var got []string
 		for _, p := range d.Paths[path]["get"].Parameters {
@@ -129,6 +130,7 @@ func TestOpenAPIFields(t *testing.T) {
 	d := readDocument(t)
 	c := checker{t, d.Components.Schemas, map[string]bool{}}
 	c.object("Answer", reflect.TypeFor[Answer]())
+	c.object("Suggestions", reflect.TypeFor[Suggestions]())
 	c.object("PageRecord", reflect.TypeFor[crawl.PageRecord]())
 	c.object("Problem", reflect.TypeFor[web.Details]())
 	for name := range d.Components.Schemas {

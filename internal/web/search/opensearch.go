@@ -49,6 +49,7 @@ func (w *Web) openSearch(rw http.ResponseWriter, r *http.Request) {
 		URLs: []openSearchURL{
 			{Type: "text/html", Template: base + "/search" + asked},
 			{Type: "application/json", Template: base + "/api/v1/search" + asked},
+			{Type: suggestionsType, Template: base + suggestPath + "?q={searchTerms}&format=opensearch"},
 			{Type: "application/opensearchdescription+xml", Rel: "self", Template: base + "/opensearch.xml"},
 		},
 	}, "", "  ")

@@ -28,7 +28,7 @@ func TestOpenSearch(t *testing.T) {
 		}
 		// OpenSearch 1.1 Draft 6 §4.2: ShortName is at most 16 characters and no markup,
 		// Description 1024.
-		if n := len(d.ShortName); n == 0 || n > 16 || len(d.Description) > 1024 || !strings.Contains(d.Description, `a<b>&"`) || len(d.URLs) != 3 {
+		if n := len(d.ShortName); n == 0 || n > 16 || len(d.Description) > 1024 || !strings.Contains(d.Description, `a<b>&"`) || len(d.URLs) != 4 {
 			t.Errorf("%+v", d)
 		}
 		if got := d.URLs[0].Template; got != "http://"+host+"/search?q={searchTerms}&page={startPage?}&per={count?}" {
@@ -43,7 +43,7 @@ func TestOpenSearch(t *testing.T) {
 	r.Header.Set("X-Forwarded-Proto", "https")
 	rec := httptest.NewRecorder()
 	w.ServeHTTP(rec, r)
-	if n := strings.Count(rec.Body.String(), `"https://search.example/`); n != 3 || strings.Contains(rec.Body.String(), "localhost") {
+	if n := strings.Count(rec.Body.String(), `"https://search.example/`); n != 4 || strings.Contains(rec.Body.String(), "localhost") {
 		t.Errorf("behind a proxy: %s", rec.Body)
 	}
 	r.Header.Set("X-Forwarded-Host", "a b")

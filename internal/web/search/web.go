@@ -16,6 +16,7 @@ import (
 // shards comes with an ask.ErrIncomplete. Its methods are called from many goroutines.
 type Crawl interface {
 	Search(ctx context.Context, r crawl.SearchRequest) (crawl.SearchAnswer, error)
+	Suggest(ctx context.Context, r crawl.SuggestRequest) (crawl.SuggestAnswer, error)
 	// Fields are those by which searches can filter and sort.
 	Fields(ctx context.Context) (query.Schema, error)
 	Page(ctx context.Context, url, content string) (rec crawl.PageRecord, found bool, err error)
@@ -70,6 +71,7 @@ func (w *Web) routes() []route {
 		{"/api/openapi.json", w.openAPI},
 		{"/api/v1/search", w.search},
 		{"/api/search", w.search}, // stays when there is a v2
+		{suggestPath, w.suggest},
 		{"/api/v1/pages", w.page},
 		{"/api/", func(rw http.ResponseWriter, r *http.Request) {
 			web.SendProblem(rw, &web.Problem{Status: http.StatusNotFound, Text: "nothing is here; /api/openapi.json lists what there is"})
