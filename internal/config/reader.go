@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -35,8 +36,10 @@ type Serve struct {
 	Listen string `key:"search-listen" flag:"listen" group:"Output,common" usage:"serve on ‹ADDR›" example:"127.0.0.1:7880"`
 	// Metrics have a port of their own, because everybody may reach the port of the search.
 	Metrics string `key:"search-metrics" flag:"metrics" group:"Output,common" usage:"serve /metrics on ‹ADDR›, or off" example:"127.0.0.1:7881"`
-	Common  `key:",squash"`
-	NATS    `key:",squash"`
+	// CORSOrigins are compared byte by byte with what browsers send.
+	CORSOrigins []string `key:"cors-origin" group:"Output,common" usage:"let pages of this ‹ORIGIN› search with the reader's browser, as the search box does; may be repeated" example:"https://docs.example.org"`
+	Common      `key:",squash"`
+	NATS        `key:",squash"`
 }
 
 // NewServe has the defaults of `curtsy serve`.
@@ -51,7 +54,19 @@ func (c *Serve) check(src *Source) error {
 	if c.Metrics != "off" && !address(c.Metrics) {
 		return src.Refuse("search-metrics", "is not an address with a port; use for example 127.0.0.1:7881, or off")
 	}
+	for _, o := range c.CORSOrigins {
+		if !origin(o) {
+			return src.Refuse("cors-origin", "must be the scheme and host of a page, in lower case and without a path; use for example https://docs.example.org")
+		}
+	}
 	return errors.Join(c.Common.check(src), c.NATS.check(src))
+}
+
+// origin reports whether s is an origin as browsers write it (RFC 6454 §6.2). "null" and "*" would
+// be pages of anybody.
+func origin(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && s == u.Scheme+"://"+strings.ToLower(u.Host) && u.User == nil && !strings.Contains(u.Host, "*")
 }
 
 // Demo are the settings of `curtsy demo`.

@@ -259,6 +259,10 @@ func (madeUp) Search(_ context.Context, r crawl.SearchRequest) (a crawl.SearchAn
 		h := crawl.Hit{URL: fmt.Sprintf("https://www.a.example/%d/%s", i, strings.Repeat("x", 80)), Title: fmt.Sprintf("Page %d ", i) + hostile, Snippet: &snippet,
 			Marks: [][2]int{{4, 9}, {10, 16}}, Lang: "en", Type: "text/html", Size: 18 << 10, Score: 7, Also: []string{"https://mirror.example/" + strings.Repeat("y", 80), "javascript:document.title='taken'"},
 			Date: crawl.Date{Time: time.Date(2024, 5, 3, 0, 0, 0, 0, time.UTC)}}
+		if i == 0 {
+			h.Section = &crawl.Section{Title: "Pilots " + hostile, URL: h.URL + "#pilots"}
+			h.Translations = []crawl.Translation{{Lang: "de", URL: h.URL + "/de"}, {Lang: "fr", URL: h.URL + "/fr"}}
+		}
 		if i == 1 {
 			h.URL = "javascript:document.title='taken'"
 		}
@@ -268,6 +272,14 @@ func (madeUp) Search(_ context.Context, r crawl.SearchRequest) (a crawl.SearchAn
 		a.Hits = append(a.Hits, h)
 	}
 	return a, nil
+}
+
+// Suggest suggests a query, and two pages: one of this server's test, one that leads nowhere.
+func (madeUp) Suggest(_ context.Context, r crawl.SuggestRequest) (crawl.SuggestAnswer, error) {
+	return crawl.SuggestAnswer{
+		Queries: []string{r.Typed + "bor", r.Typed + "vest"},
+		Pages:   []crawl.SuggestedPage{{Title: "Harbors " + hostile, URL: "http://127.0.0.1/harbors"}, {Title: "Nowhere", URL: "javascript:document.title='taken'"}},
+	}, nil
 }
 
 // Fields: the crawl has no site rules.

@@ -207,7 +207,8 @@ func (c *completer) begin(l *partly, begins []string) {
 	if c.count == nil {
 		c.count = map[string]uint64{}
 	}
-	leads := map[uint32]bool{} // by page with all words in its title: whether that begins with the first
+	// By page with all words in its title: whether that begins with the first of them.
+	leads := map[uint32]bool{}
 	for k, begin := range begins {
 		scanned := k == 0 && (utf8.RuneCountInString(begin) >= minScanned || len(c.words) > 0 || aloneUnspaced(begin))
 		n := 0

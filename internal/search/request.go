@@ -19,8 +19,9 @@ type Request struct {
 	*RankOptions          // of StepRank, else nil
 	Plan         *Plan    `json:"plan,omitempty"` // of all steps except StepSimilar
 	Step         Step     `json:"step,omitempty"`
-	URLs         []string `json:"urls,omitempty"`  // of StepShow: the pages to show
-	Words        []string `json:"words,omitempty"` // of StepSimilar: the words to look for; of StepSuggest: see Index.Suggest
+	URLs         []string `json:"urls,omitempty"` // of StepShow: the pages to show
+	// Words are of StepSimilar: the words to look for; and of StepSuggest: see Index.Suggest.
+	Words []string `json:"words,omitempty"`
 }
 
 // RankOptions belong to a Request of StepRank.

@@ -30,7 +30,8 @@ func (a *commands) serveCommand() *cobra.Command {
 crawl serves the same.`,
 		Example: `  curtsy serve
   curtsy serve --dir /var/lib/curtsy --listen 127.0.0.1:9000
-  curtsy serve --nats nats://n1:4222 --crawl docs`,
+  curtsy serve --nats nats://n1:4222 --crawl docs
+  curtsy serve --cors-origin https://docs.example.org`,
 		Args: app.NoArgs,
 	}
 	return app.Configured(cmd, cfg, func(cmd *cobra.Command, _ []string, _ *config.Source) error {
@@ -40,7 +41,7 @@ crawl serves the same.`,
 
 func (a *commands) serve(ctx context.Context, cfg *config.Serve) error {
 	log := term.ServiceLog(cfg.Common, slog.LevelWarn, a.Stderr, new(term.Recently))
-	o := search.Options{Log: log}
+	o := search.Options{Log: log, Origins: cfg.CORSOrigins}
 	watch := func(context.Context) error { return nil }
 	if cfg.URL != "" {
 		c, err := asker.Dial(ctx, a.NATSOptions(cfg.NATS, "curtsy serve"), crawl.Names(cfg.Crawl), log)

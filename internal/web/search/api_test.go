@@ -368,7 +368,7 @@ func TestPage(t *testing.T) {
 
 func TestElsewhere(t *testing.T) {
 	w := New(Options{Crawl: answers(crawl.SearchAnswer{}, nil)})
-	for path, serves := range map[string]bool{"/search": true, "/api/": true, "/api": true, "/api/v2/search": true, "/opensearch.xml": true, "/": false, "/searching": false, "/apis": false, "/metrics": false} {
+	for path, serves := range map[string]bool{"/search": true, "/api/": true, "/api": true, "/api/v2/search": true, "/opensearch.xml": true, "/search-box.js": true, "/": false, "/searching": false, "/apis": false, "/metrics": false} {
 		if w.Serves(path) != serves {
 			t.Errorf("Serves(%s) = %v", path, !serves)
 		}

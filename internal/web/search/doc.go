@@ -6,6 +6,7 @@
 //	GET /api/v1/suggest      what somebody who types may be about to type, and pages
 //	GET /api/v1/pages/{url}  the record of one page
 //	GET /api/openapi.json    what programs may ask, and what they are answered
+//	GET /search-box.js       a script by which a page of another origin gets a search box
 //	GET /opensearch.xml      how a browser searches here
 //
 // The indexers decide what the directives of a page forbid: here only what they send is shown, and

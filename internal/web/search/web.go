@@ -32,6 +32,9 @@ type Options struct {
 	// Metrics count the searches; nil means that they are not counted. Several Webs may share them.
 	Metrics *Metrics
 	Limits  web.Limits
+	// Origins are those whose pages may ask with the reader's browser, such as
+	// https://docs.example.org. All others may not.
+	Origins []string
 }
 
 // Web answers HTTP requests. It may be used by many goroutines.
@@ -72,6 +75,7 @@ func (w *Web) routes() []route {
 		{"/api/v1/search", w.search},
 		{"/api/search", w.search}, // stays when there is a v2
 		{suggestPath, w.suggest},
+		{boxPath, w.box},
 		{"/api/v1/pages", w.page},
 		{"/api/", func(rw http.ResponseWriter, r *http.Request) {
 			web.SendProblem(rw, &web.Problem{Status: http.StatusNotFound, Text: "nothing is here; /api/openapi.json lists what there is"})
@@ -84,12 +88,15 @@ const pagesPath = "/api/v1/pages/"
 
 // Serves reports whether a path is one of a Web's.
 func (w *Web) Serves(path string) bool {
-	return path == "/search" || path == "/opensearch.xml" || path == "/api" || strings.HasPrefix(path, "/api/")
+	return path == "/search" || path == "/opensearch.xml" || path == boxPath || path == "/api" || strings.HasPrefix(path, "/api/")
 }
 
 // ServeHTTP answers a request.
 func (w *Web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	web.Protect(rw, w.o.Limits.Timeout, "no-referrer", "default-src 'none'; frame-ancestors 'none'; base-uri 'none'")
+	if w.share(rw, r) {
+		return
+	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		rw.Header().Set("Allow", "GET, HEAD")
 		web.SendProblem(rw, &web.Problem{Status: http.StatusMethodNotAllowed, Text: "only GET and HEAD are answered"})
