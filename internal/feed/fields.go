@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/rulefile"
 	"github.com/curtsy/curtsy/internal/siterules"
 )
 
@@ -44,7 +45,7 @@ func CheckFields(names []string, spec crawl.Spec) error {
 		case name == "id" || name == "version":
 			return fmt.Errorf("%s is sent with every page, and is not to be named", name)
 		default:
-			return fmt.Errorf("neither a page nor a site rule of the crawl has a field %q; %s", name, siterules.Suggest(name, known))
+			return fmt.Errorf("neither a page nor a site rule of the crawl has a field %q; %s", name, rulefile.Suggest(name, known))
 		}
 	}
 	return nil

@@ -7,7 +7,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/render"
-	"github.com/curtsy/curtsy/internal/siterules"
+	"github.com/curtsy/curtsy/internal/rulefile"
 )
 
 // renders are the words of the setting render.
@@ -34,7 +34,7 @@ func renderWord(word string) string {
 func checkRenderLoad(list []string) string {
 	for word := range renderLoadWords(list) {
 		if !slices.Contains(renderLoads, word) {
-			return "has " + strconv.Quote(word) + "; " + siterules.Suggest(word, renderLoads)
+			return "has " + strconv.Quote(word) + "; " + rulefile.Suggest(word, renderLoads)
 		}
 	}
 	return ""

@@ -25,11 +25,11 @@ var conditionKeys = append(append([]string{"field"}, sourceNames[:len(sourceName
 // conditions reads the value of skip.
 func (r *reader) conditions(v *yaml.Node) (list []*condition) {
 	if v.Kind != yaml.SequenceNode {
-		r.at(v, `skip: a list is expected; use for example skip: [{css: "body.error404"}]`)
+		r.At(v, `skip: a list is expected; use for example skip: [{css: "body.error404"}]`)
 		return nil
 	}
 	if len(v.Content) > MaxList {
-		r.at(v, "skip has %d elements; at most %d are allowed", len(v.Content), MaxList)
+		r.At(v, "skip has %d elements; at most %d are allowed", len(v.Content), MaxList)
 		return nil
 	}
 	for _, n := range v.Content {
@@ -41,35 +41,35 @@ func (r *reader) conditions(v *yaml.Node) (list []*condition) {
 }
 
 func (r *reader) condition(v *yaml.Node) *condition {
-	before := len(r.all)
+	before := r.Count()
 	c := &condition{line: v.Line}
-	r.each(v, "skip", func(key string, k, v *yaml.Node) {
+	r.Each(v, "skip", func(key string, k, v *yaml.Node) {
 		switch {
 		case key == "field":
 			if c.from != nil {
-				r.at(k, "field: there is a source already, %s; a condition has exactly one", c.from.name)
-			} else if text := r.text(v, key); text != "" {
+				r.At(k, "field: there is a source already, %s; a condition has exactly one", c.from.name)
+			} else if text := r.Text(v, key); text != "" {
 				c.from = &source{name: key, text: text}
 			}
 		case key == "equals":
-			c.equals = r.text(v, key)
+			c.equals = r.Text(v, key)
 		case key == "attr" || key == "matches":
 		case key != "const" && slices.Contains(sourceNames, key):
 			r.one(&c.from, key, k, v)
 		default:
-			r.unknown(k, "a condition", conditionKeys)
+			r.Unknown(k, "a condition", conditionKeys)
 		}
 	})
-	if v.Kind != yaml.MappingNode || len(r.all) > before {
+	if v.Kind != yaml.MappingNode || r.Count() > before {
 		return nil
 	}
 	if c.from == nil {
-		r.at(v, `skip: a condition needs what it looks at; use for example {css: "body.error404"} or {meta: kind, equals: stub}`)
+		r.At(v, `skip: a condition needs what it looks at; use for example {css: "body.error404"} or {meta: kind, equals: stub}`)
 		return nil
 	}
 	c.matches = r.refine(c.from, v)
 	if c.matches != nil && c.equals != "" {
-		r.at(v, "skip: a condition has equals or matches, not both")
+		r.At(v, "skip: a condition has equals or matches, not both")
 	}
 	c.text = c.from.String()
 	if c.matches != nil {
@@ -77,7 +77,7 @@ func (r *reader) condition(v *yaml.Node) *condition {
 	} else if c.equals != "" {
 		c.text += " equals " + strconv.Quote(c.equals)
 	}
-	if len(r.all) > before {
+	if r.Count() > before {
 		return nil
 	}
 	return c

@@ -34,7 +34,7 @@
 // The files of the package:
 //
 //   - parse.go reads a file: key.go the names of entries, fields.go, source.go and conditions.go
-//     what is below them, globs.go include and exclude, nodes.go single values, mistakes.go errors
+//     what is below them, globs.go include and exclude; package rulefile reads single values
 //   - rules.go finds the entries of a URL and merges them
 //   - read.go and content.go apply them to a page: dom.go makes its tree, selector.go, xpath.go and
 //     jsonld.go look into it, values.go brings values into their form

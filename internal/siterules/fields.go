@@ -8,6 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/rulefile"
 )
 
 // field is a field of an entry.
@@ -44,21 +45,21 @@ var fieldKeys = append(slices.Clone(sourceNames), "attr", "matches", "map", "typ
 
 // field reads a field. It returns nil after a mistake.
 func (r *reader) field(name string, k, v *yaml.Node) *field {
-	before := len(r.all)
+	before := r.Count()
 	switch {
 	case !fieldName.MatchString(name):
-		r.at(k, "%q is not a name of a field; use lower-case letters, digits and _, at most 64, for example doc_version", name)
+		r.At(k, "%q is not a name of a field; use lower-case letters, digits and _, at most 64, for example doc_version", name)
 	case Reserved(name):
-		r.at(k, "the name %q is used by Curtsy itself; use for example doc_%s", name, name)
+		r.At(k, "the name %q is used by Curtsy itself; use for example doc_%s", name, name)
 	}
 	f := &field{name: name, line: k.Line, node: k}
 	var formats, standard *yaml.Node
 	typed := false
-	if v.Kind == yaml.ScalarNode && r.plain(v) {
-		r.at(v, "field %s: write where it comes from, for example {css: %q}", name, either(v.Value, "h1"))
+	if v.Kind == yaml.ScalarNode && r.Plain(v) {
+		r.At(v, "field %s: write where it comes from, for example {css: %q}", name, either(v.Value, "h1"))
 		return nil
 	}
-	r.each(v, "field "+name, func(key string, k, v *yaml.Node) {
+	r.Each(v, "field "+name, func(key string, k, v *yaml.Node) {
 		if slices.Contains(sourceNames, key) {
 			r.one(&f.from, key, k, v)
 			return
@@ -69,27 +70,27 @@ func (r *reader) field(name string, k, v *yaml.Node) *field {
 			f.kind, typed = r.fieldType(v), true
 		case "format", "formats":
 			formats = v
-			r.list(v, key, func(layout string, n *yaml.Node) {
+			r.List(v, key, func(layout string, n *yaml.Node) {
 				if why := checkLayout(layout); why != "" {
-					r.at(n, "%s %q: %s", key, layout, why)
+					r.At(n, "%s %q: %s", key, layout, why)
 				}
 				f.formats = append(f.formats, layout)
 			})
 		case "many":
-			f.many = r.boolean(v, key)
+			f.many = r.Boolean(v, key)
 		case "required":
-			f.required = r.boolean(v, key)
+			f.required = r.Boolean(v, key)
 		case "default":
 			standard = v
 		default:
-			r.unknown(k, "a field", fieldKeys)
+			r.Unknown(k, "a field", fieldKeys)
 		}
 	})
-	if v.Kind != yaml.MappingNode || len(r.all) > before {
+	if v.Kind != yaml.MappingNode || r.Count() > before {
 		return nil
 	}
 	if f.from == nil {
-		r.at(k, "field %s has no source; write one of css, xpath, meta, jsonld, url, path, header and const below it", name)
+		r.At(k, "field %s has no source; write one of css, xpath, meta, jsonld, url, path, header and const below it", name)
 		return nil
 	}
 	f.matches = r.refine(f.from, v)
@@ -97,7 +98,7 @@ func (r *reader) field(name string, k, v *yaml.Node) *field {
 		f.named = r.named(f, n)
 	}
 	if formats != nil && typed && f.kind != crawl.FieldDate {
-		r.at(formats, "field %s: only dates have a format; write type: date", name)
+		r.At(formats, "field %s: only dates have a format; write type: date", name)
 	} else if formats != nil {
 		f.kind, typed = crawl.FieldDate, true
 	}
@@ -105,7 +106,7 @@ func (r *reader) field(name string, k, v *yaml.Node) *field {
 		f.kind = crawl.FieldKeyword
 	}
 	r.fixedValues(f, v, standard)
-	if len(r.all) > before {
+	if r.Count() > before {
 		return nil
 	}
 	return f
@@ -116,7 +117,7 @@ func (r *reader) fixedValues(f *field, v, standard *yaml.Node) {
 	check := func(text string, n *yaml.Node, what string) {
 		value, ok, cut := canonical(f.kind, f.formats, text)
 		if !ok || cut {
-			r.at(n, "%s %q of field %s is not of type %s%s", what, text, f.name, f.kind, typeHint(f.kind))
+			r.At(n, "%s %q of field %s is not of type %s%s", what, text, f.name, f.kind, typeHint(f.kind))
 		}
 		if what == "default" {
 			f.standard = append(f.standard, value)
@@ -124,17 +125,17 @@ func (r *reader) fixedValues(f *field, v, standard *yaml.Node) {
 	}
 	if standard != nil {
 		if f.required {
-			r.at(standard, "field %s is required, so it cannot have a default; leave one of them out", f.name)
+			r.At(standard, "field %s is required, so it cannot have a default; leave one of them out", f.name)
 		}
-		r.list(standard, "default", func(text string, n *yaml.Node) { check(text, n, "default") })
+		r.List(standard, "default", func(text string, n *yaml.Node) { check(text, n, "default") })
 		if len(f.standard) > 1 && !f.many {
-			r.at(standard, "field %s has several defaults; write many: true", f.name)
+			r.At(standard, "field %s has several defaults; write many: true", f.name)
 		}
 	}
 	if f.from.name == "const" {
 		if n := child(v, "const"); n.Kind == yaml.SequenceNode {
 			if len(n.Content) > 1 && !f.many {
-				r.at(n, "field %s has several values; write many: true", f.name)
+				r.At(n, "field %s has several values; write many: true", f.name)
 			}
 			for _, c := range n.Content {
 				check(c.Value, c, "value")
@@ -148,7 +149,7 @@ func (r *reader) fixedValues(f *field, v, standard *yaml.Node) {
 // one reads a source of which there may be only one.
 func (r *reader) one(into **source, key string, k, v *yaml.Node) {
 	if *into != nil {
-		r.at(k, "%s: there is a source already, %s; a field has exactly one", key, (*into).name)
+		r.At(k, "%s: there is a source already, %s; a field has exactly one", key, (*into).name)
 		return
 	}
 	if s := r.source(key, v); s != nil {
@@ -159,16 +160,16 @@ func (r *reader) one(into **source, key string, k, v *yaml.Node) {
 // refine reads attr and matches, which follow a source.
 func (r *reader) refine(s *source, v *yaml.Node) (re *regexp.Regexp) {
 	if n := child(v, "attr"); n != nil {
-		s.attr = strings.ToLower(r.text(n, "attr"))
+		s.attr = strings.ToLower(r.Text(n, "attr"))
 		if s.css == nil {
-			r.at(n, "attr is only for css; in xpath write //a/@href")
+			r.At(n, "attr is only for css; in xpath write //a/@href")
 		}
 		for _, next := range s.next {
 			next.attr = s.attr
 		}
 	}
 	if n := child(v, "matches"); n != nil {
-		if text := r.text(n, "matches"); text != "" {
+		if text := r.Text(n, "matches"); text != "" {
 			re = r.capture(text, n, "matches", `'version (\d+)'`)
 		}
 	}
@@ -185,19 +186,14 @@ func child(n *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// unknown is the mistake of a key that does not exist.
-func (r *reader) unknown(k *yaml.Node, of string, keys []string) {
-	r.at(k, "unknown key %q of %s; %s", k.Value, of, Suggest(k.Value, keys))
-}
-
 var typeNames = []string{"text", "keyword", "number", "date", "boolean"}
 
 func (r *reader) fieldType(n *yaml.Node) crawl.FieldType {
-	text := r.text(n, "type")
+	text := r.Text(n, "type")
 	if i := slices.Index(typeNames, text); i >= 0 || text == "" {
 		return crawl.FieldType(max(i, 0))
 	}
-	r.at(n, "unknown type %q; %s", text, Suggest(text, typeNames))
+	r.At(n, "unknown type %q; %s", text, rulefile.Suggest(text, typeNames))
 	return 0
 }
 

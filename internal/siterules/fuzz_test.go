@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/curtsy/curtsy/internal/rulefile"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -25,7 +26,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		r, err := Parse("sites.yaml", text)
 		if err != nil {
-			if e, ok := err.(*Error); !ok || len(e.Mistakes) == 0 || len(e.Mistakes) > maxMistakes || !strings.HasPrefix(e.Mistakes[0], "sites.yaml:") {
+			if e, ok := err.(*rulefile.Error); !ok || len(e.Mistakes) == 0 || len(e.Mistakes) > 20 || !strings.HasPrefix(e.Mistakes[0], "sites.yaml:") {
 				t.Fatalf("%q: %v", text, err)
 			}
 			return

@@ -42,19 +42,19 @@ func (r *reader) pattern(text string, n *yaml.Node, what string) *pattern {
 	}
 	switch {
 	case len(text) > 1 && text[0] == '/' && text[len(text)-1] == '/' && strings.ContainsAny(text, `^$()|+\`):
-		r.at(n, "%s %q looks like a regular expression between slashes; write re: before it, as in %q", what, text, expression+strings.Trim(text, "/"))
+		r.At(n, "%s %q looks like a regular expression between slashes; write re: before it, as in %q", what, text, expression+strings.Trim(text, "/"))
 		return nil
 	case strings.Contains(text, "://"):
-		r.at(n, "%s %q is compared with paths, which begin with a slash; use for example /docs/**", what, text)
+		r.At(n, "%s %q is compared with paths, which begin with a slash; use for example /docs/**", what, text)
 		return nil
 	case !strings.HasPrefix(text, "/") && !strings.HasPrefix(text, "**"):
-		r.at(n, "%s %q must begin with a slash, or with ** for any folder; use for example /%s", what, text, text)
+		r.At(n, "%s %q must begin with a slash, or with ** for any folder; use for example /%s", what, text, text)
 		return nil
 	case strings.Contains(text, "***"):
-		r.within(n, strings.Index(text, "***"), `%s %q: use "*" for anything but a slash, and "**" for anything`, what, text)
+		r.Within(n, strings.Index(text, "***"), `%s %q: use "*" for anything but a slash, and "**" for anything`, what, text)
 		return nil
 	case strings.Contains(text, "#"):
-		r.within(n, strings.Index(text, "#"), "%s %q: URLs are crawled without the part behind #", what, text)
+		r.Within(n, strings.Index(text, "#"), "%s %q: URLs are crawled without the part behind #", what, text)
 		return nil
 	}
 	p.query = strings.Contains(text, "?")
@@ -86,7 +86,7 @@ func globExpr(glob string) string {
 // regexp compiles an expression that begins at a byte of a value. It returns nil after a mistake.
 func (r *reader) regexp(expr string, n *yaml.Node, offset int, what, works string) *regexp.Regexp {
 	if expr == "" {
-		r.at(n, "%s: the regular expression is empty; use for example %s", what, works)
+		r.At(n, "%s: the regular expression is empty; use for example %s", what, works)
 		return nil
 	}
 	re, err := regexp.Compile(expr)
@@ -107,7 +107,7 @@ func (r *reader) regexp(expr string, n *yaml.Node, offset int, what, works strin
 			why += "; expressions have the syntax of RE2, without (?=, (?! and (?<="
 		}
 	}
-	r.within(n, offset+where, "%s: `%s` is not a regular expression: %s; use for example %s", what, expr, why, works)
+	r.Within(n, offset+where, "%s: `%s` is not a regular expression: %s; use for example %s", what, expr, why, works)
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/rulefile"
 )
 
 func read(t testing.TB, entry, page string) Output {
@@ -111,7 +112,7 @@ func TestFileLimits(t *testing.T) {
 		"parts":   {"sites: {a.example: {skip: [{css: '" + strings.Repeat("a ", 64) + "'}]}}", "sites: {a.example: {skip: [{css: '" + strings.Repeat("a ", 65) + "'}]}}", "1:34: css has 65 parts; at most 64 are allowed"},
 		"delay":   {"sites: {a.example: {delay: 24h}}", "sites: {a.example: {delay: 24h1ms}}", `1:28: delay "24h1ms" is longer than a day; use exclude for what is not to be fetched`},
 		"merged":  {"sites:\n  a.example:\n" + fields(40, 0) + "  a.example/x/:\n" + fields(24, 40), "sites:\n  a.example:\n" + fields(40, 0) + "  a.example/x/:\n" + fields(25, 40), `44:1: "a.example/x/" has 65 fields together with those of the entries above it; at most 64 are allowed`},
-		"aliases": {"sites: {a.example: {include: [/a, /b]}}", "a: &a [x,x]\nb: &b [*a,*a]\nsites: *b", "1:1: unknown key \"a\"; only sites is allowed here, with the sites below it\nsites.yaml:2:1: unknown key \"b\"; only sites is allowed here, with the sites below it\nsites.yaml:3:8: sites: " + references},
+		"aliases": {"sites: {a.example: {include: [/a, /b]}}", "a: &a [x,x]\nb: &b [*a,*a]\nsites: *b", "1:1: unknown key \"a\"; only sites is allowed here, with the sites below it\nsites.yaml:2:1: unknown key \"b\"; only sites is allowed here, with the sites below it\nsites.yaml:3:8: sites: " + rulefile.References},
 	} {
 		if _, err := Parse("sites.yaml", c.at); err != nil {
 			t.Errorf("%s at the limit: %v", name, err)

@@ -33,13 +33,13 @@ func (r *reader) jsonPath(text string, n *yaml.Node, what string) *jsonPath {
 	rest, at := text, 0
 	if kind, after, ok := strings.Cut(text, ":"); ok && !strings.ContainsAny(kind, ".[") {
 		if kind == "" || after == "" {
-			r.at(n, "%s %q: a type and a path are expected around the colon; %s", what, text, works)
+			r.At(n, "%s %q: a type and a path are expected around the colon; %s", what, text, works)
 			return nil
 		}
 		p.kind, rest, at = kind, after, len(kind)+1
 	}
 	bad := func(why string) *jsonPath {
-		r.within(n, at, "%s %q: %s; %s", what, text, why, works)
+		r.Within(n, at, "%s %q: %s; %s", what, text, why, works)
 		return nil
 	}
 	if strings.HasPrefix(rest, "$") {

@@ -25,7 +25,7 @@ const keyWorks = "use for example docs.example.org, *.example.org or docs.exampl
 func (r *reader) key(n *yaml.Node) (k key, ok bool) {
 	k.text = n.Value
 	bad := func(offset int, format string, args ...any) (key, bool) {
-		r.within(n, offset, "%q %s; %s", n.Value, fmt.Sprintf(format, args...), keyWorks)
+		r.Within(n, offset, "%q %s; %s", n.Value, fmt.Sprintf(format, args...), keyWorks)
 		return k, false
 	}
 	if len(n.Value) > MaxText {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/hours"
+	"github.com/curtsy/curtsy/internal/rulefile"
 	"github.com/curtsy/curtsy/pkg/usage"
 )
 
@@ -39,9 +40,9 @@ var settings = []setting{
 	}, func(s, from *Site) { s.Purposes = from.Purposes }},
 	{"delay", true, func(p *parser, e *entry, v *yaml.Node, name string) { e.site.Delay = p.duration(v, name) }, nil},
 	{"hours", true, (*parser).hours, func(s, from *Site) { s.Hours = from.Hours }},
-	{"max-depth", false, func(p *parser, e *entry, v *yaml.Node, name string) { e.site.MaxDepth = new(int(p.number(v, name, 0))) },
+	{"max-depth", false, func(p *parser, e *entry, v *yaml.Node, name string) { e.site.MaxDepth = new(int(p.Number(v, name, 0))) },
 		func(s, from *Site) { s.MaxDepth = from.MaxDepth }},
-	{"max-pages", true, func(p *parser, e *entry, v *yaml.Node, name string) { e.site.MaxPages = p.number(v, name, 1) },
+	{"max-pages", true, func(p *parser, e *entry, v *yaml.Node, name string) { e.site.MaxPages = p.Number(v, name, 1) },
 		func(s, from *Site) { s.MaxPages = from.MaxPages }},
 	{"render", false, (*parser).render, func(s, from *Site) { s.Render = from.Render }},
 	{"seeds", false, func(p *parser, e *entry, v *yaml.Node, name string) { e.site.seeds = p.urls(v, name) }, nil},
@@ -69,7 +70,7 @@ func settingNames(list []setting) (names []string) {
 }
 
 func (p *parser) patterns(v *yaml.Node, name string) (list []*pattern) {
-	p.list(v, name, func(text string, n *yaml.Node) {
+	p.List(v, name, func(text string, n *yaml.Node) {
 		if g := p.pattern(text, n, name); g != nil {
 			list = append(list, g)
 		}
@@ -78,18 +79,18 @@ func (p *parser) patterns(v *yaml.Node, name string) (list []*pattern) {
 }
 
 func (p *parser) subdomains(e *entry, v *yaml.Node, name string) {
-	e.site.Subdomains = p.boolean(v, name)
+	e.site.Subdomains = p.Boolean(v, name)
 	if e.site.Subdomains && e.host.IsBelow() {
-		p.at(v, "%s: %s covers the names below it already; leave it out", name, strconv.Quote(e.text))
+		p.At(v, "%s: %s covers the names below it already; leave it out", name, strconv.Quote(e.text))
 	}
 }
 
 func (p *parser) hours(e *entry, v *yaml.Node, name string) {
-	if e.site.Hours = p.text(v, name); e.site.Hours == "" {
+	if e.site.Hours = p.Text(v, name); e.site.Hours == "" {
 		return
 	}
 	if _, err := hours.Parse(e.site.Hours, ""); err != nil {
-		p.at(v, "%s: %v", name, err)
+		p.At(v, "%s: %v", name, err)
 	}
 }
 
@@ -97,8 +98,8 @@ func (p *parser) hours(e *entry, v *yaml.Node, name string) {
 var renders = []string{crawl.RenderNever, crawl.RenderAuto, crawl.RenderAlways}
 
 func (p *parser) render(e *entry, v *yaml.Node, name string) {
-	e.site.Render = p.text(v, name)
+	e.site.Render = p.Text(v, name)
 	if !slices.Contains(renders, e.site.Render) && e.site.Render != "" {
-		p.at(v, "%s: unknown word %q; %s", name, e.site.Render, Suggest(e.site.Render, renders))
+		p.At(v, "%s: unknown word %q; %s", name, e.site.Render, rulefile.Suggest(e.site.Render, renders))
 	}
 }

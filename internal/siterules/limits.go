@@ -1,16 +1,17 @@
 package siterules
 
+import "github.com/curtsy/curtsy/internal/rulefile"
+
 // A file that exceeds a limit is refused.
 const (
-	MaxFile     = 256 << 10 // bytes of a file
-	MaxEntries  = 10_000    // entries of a file
-	MaxFields   = 64        // fields of a site
-	MaxNames    = 256       // names of fields in a file
-	MaxList     = 256       // elements of a list
-	MaxMap      = 64        // lines of a map
-	MaxText     = 1 << 10   // bytes of a selector, an expression, a glob or a name
-	maxMistakes = 20        // mistakes that an error lists
-	maxParts    = 64        // simple selectors between combinators and commas
+	MaxFile    = 256 << 10        // bytes of a file
+	MaxEntries = 10_000           // entries of a file
+	MaxFields  = 64               // fields of a site
+	MaxNames   = 256              // names of fields in a file
+	MaxList    = rulefile.MaxList // elements of a list
+	MaxMap     = 64               // lines of a map
+	MaxText    = rulefile.MaxText // bytes of a selector, an expression, a glob or a name
+	maxParts   = 64               // simple selectors between combinators and commas
 )
 
 // What is beyond a limit of a page is left out, and Output.Cut says so.

@@ -23,11 +23,11 @@ var reference = regexp.MustCompile(`\$(\$|\w+|\{\w*\}?)?`)
 // is called when the type of the field is known.
 func (r *reader) named(f *field, v *yaml.Node) []named {
 	list := []named{}
-	r.each(v, "map of field "+f.name, func(expr string, k, v *yaml.Node) {
-		if r.text(k, "map") == "" {
+	r.Each(v, "map of field "+f.name, func(expr string, k, v *yaml.Node) {
+		if r.Text(k, "map") == "" {
 			return
 		}
-		re, to := r.regexp(expr, k, 0, "map", `'^Chapter (\d+)'`), r.text(v, "map")
+		re, to := r.regexp(expr, k, 0, "map", `'^Chapter (\d+)'`), r.Text(v, "map")
 		if re == nil || to == "" {
 			return
 		}
@@ -40,22 +40,22 @@ func (r *reader) named(f *field, v *yaml.Node) []named {
 			group := strings.Trim(m[1], "{}")
 			number, err := strconv.Atoi(group)
 			if (err != nil || number > re.NumSubexp()) && (group == "" || !slices.Contains(re.SubexpNames(), group)) {
-				r.at(v, "map %q: %s is no group of `%s`; write $1 for the first group, ${1}s in front of an s, and $$ for a dollar sign", to, m[0], expr)
+				r.At(v, "map %q: %s is no group of `%s`; write $1 for the first group, ${1}s in front of an s, and $$ for a dollar sign", to, m[0], expr)
 				return
 			}
 		}
 		if value := strings.ReplaceAll(to, "$$", "$"); fixed {
 			if _, ok, cut := canonical(f.kind, f.formats, value); !ok || cut {
-				r.at(v, "map %q of field %s is not of type %s%s", to, f.name, f.kind, typeHint(f.kind))
+				r.At(v, "map %q of field %s is not of type %s%s", to, f.name, f.kind, typeHint(f.kind))
 			}
 		}
 		list = append(list, named{re, to})
 	})
 	if v.Kind == yaml.MappingNode && len(v.Content) == 0 {
-		r.at(v, "map is empty; write for example {'^SQL Commands': command}, or leave it out")
+		r.At(v, "map is empty; write for example {'^SQL Commands': command}, or leave it out")
 	}
 	if len(list) > MaxMap {
-		r.at(v, "map has %d lines; at most %d are allowed", len(list), MaxMap)
+		r.At(v, "map has %d lines; at most %d are allowed", len(list), MaxMap)
 	}
 	return list
 }

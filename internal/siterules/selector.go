@@ -34,21 +34,21 @@ func (r *reader) selector(text string, n *yaml.Node, what string) *selector {
 	works := "use for example div.content > h1"
 	s := &selector{text: text}
 	if strings.Contains(text, "::") {
-		r.within(n, strings.Index(text, "::"), "%s %q: pseudo-elements such as %s are no part of a page; for the value of an attribute add attr: NAME", what, text, pseudo(text))
+		r.Within(n, strings.Index(text, "::"), "%s %q: pseudo-elements such as %s are no part of a page; for the value of an attribute add attr: NAME", what, text, pseudo(text))
 		return nil
 	}
 	for _, c := range compounds(text) {
 		if c.text == "" {
-			r.within(n, c.at, "%s %q: a name, a class or the like is missing here; %s", what, text, works)
+			r.Within(n, c.at, "%s %q: a name, a class or the like is missing here; %s", what, text, works)
 			return nil
 		}
 		sel, err := cascadia.Parse(c.text)
 		if err != nil {
-			r.within(n, c.at, "%s %q is not a CSS selector: %s in %q; %s", what, text, selectorError(err), c.text, works)
+			r.Within(n, c.at, "%s %q is not a CSS selector: %s in %q; %s", what, text, selectorError(err), c.text, works)
 			return nil
 		}
 		if why := refused(c.text); why != "" {
-			r.within(n, c.at, "%s %q: %s", what, text, why)
+			r.Within(n, c.at, "%s %q: %s", what, text, why)
 			return nil
 		}
 		p := part{sel: sel, after: c.after, last: c.last}
@@ -63,7 +63,7 @@ func (r *reader) selector(text string, n *yaml.Node, what string) *selector {
 		s.parts = append(s.parts, p)
 	}
 	if len(s.parts) > maxParts {
-		r.at(n, "%s has %d parts; at most %d are allowed", what, len(s.parts), maxParts)
+		r.At(n, "%s has %d parts; at most %d are allowed", what, len(s.parts), maxParts)
 		return nil
 	}
 	return s

@@ -36,16 +36,16 @@ type source struct {
 func (r *reader) source(name string, v *yaml.Node) *source {
 	if name == "const" {
 		s := &source{name: name}
-		r.list(v, name, func(text string, _ *yaml.Node) { s.fixed = append(s.fixed, text) })
+		r.List(v, name, func(text string, _ *yaml.Node) { s.fixed = append(s.fixed, text) })
 		s.text = strings.Join(s.fixed, ", ")
 		return s
 	}
 	if v.Kind == yaml.SequenceNode && len(v.Content) == 0 {
-		r.at(v, "%s is empty; give it a value, or leave the line out", name)
+		r.At(v, "%s is empty; give it a value, or leave the line out", name)
 		return nil
 	}
 	var all []*source
-	r.list(v, name, func(text string, n *yaml.Node) {
+	r.List(v, name, func(text string, n *yaml.Node) {
 		if s := r.single(name, text, n); s != nil {
 			all = append(all, s)
 		}
@@ -79,12 +79,12 @@ func (r *reader) single(name, text string, v *yaml.Node) *source {
 		ok = s.re != nil
 	case "header":
 		if !httpguts.ValidHeaderFieldName(s.text) {
-			r.at(v, "header %q is not the name of a header field; use for example Last-Modified", s.text)
+			r.At(v, "header %q is not the name of a header field; use for example Last-Modified", s.text)
 			ok = false
 		}
 		s.text = http.CanonicalHeaderKey(s.text)
 		if ok && slices.Contains([]string{"Set-Cookie", "Authorization", "Www-Authenticate"}, s.text) {
-			r.at(v, "header %s may contain a secret and cannot be a field", s.text)
+			r.At(v, "header %s may contain a secret and cannot be a field", s.text)
 			ok = false
 		}
 	}
@@ -98,7 +98,7 @@ func (r *reader) single(name, text string, v *yaml.Node) *source {
 func (r *reader) capture(expr string, v *yaml.Node, what, works string) *regexp.Regexp {
 	re := r.regexp(expr, v, 0, what, works)
 	if re != nil && re.NumSubexp() > 1 {
-		r.at(v, "%s `%s` has %d groups; one is the value, so write (?:…) for the others", what, expr, re.NumSubexp())
+		r.At(v, "%s `%s` has %d groups; one is the value, so write (?:…) for the others", what, expr, re.NumSubexp())
 		return nil
 	}
 	return re

@@ -21,7 +21,7 @@ type xpathExpr struct {
 func (r *reader) xpath(text string, n *yaml.Node, what string) *xpathExpr {
 	e, err := compileXPath(text)
 	if err != nil {
-		r.at(n, "%s `%s` is not an XPath expression: %s; use for example //div[@class='content']/h1", what, text, strings.TrimPrefix(err.Error(), text+" "))
+		r.At(n, "%s `%s` is not an XPath expression: %s; use for example //div[@class='content']/h1", what, text, strings.TrimPrefix(err.Error(), text+" "))
 		return nil
 	}
 	x := &xpathExpr{text: text}

@@ -1,4 +1,4 @@
-package siterules
+package rulefile
 
 import "strings"
 

@@ -1,4 +1,4 @@
-package siterules
+package rulefile
 
 import (
 	"cmp"
@@ -9,9 +9,12 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// mistakes collects what is wrong in a file.
-type mistakes struct {
-	name string
+// maxMistakes is how many mistakes an error lists.
+const maxMistakes = 20
+
+// Mistakes collects what is wrong in a file. It must not be used concurrently.
+type Mistakes struct {
+	Name string // of the file, for messages
 	all  []mistake
 }
 
@@ -20,12 +23,12 @@ type mistake struct {
 	text         string
 }
 
-// at adds a mistake at the beginning of a node.
-func (m *mistakes) at(n *yaml.Node, format string, args ...any) { m.within(n, 0, format, args...) }
+// At adds a mistake at the beginning of a node.
+func (m *Mistakes) At(n *yaml.Node, format string, args ...any) { m.Within(n, 0, format, args...) }
 
-// within adds a mistake at a byte of a value. If the value is written with escapes or on several
+// Within adds a mistake at a byte of a value. If the value is written with escapes or on several
 // lines, its beginning is named.
-func (m *mistakes) within(n *yaml.Node, offset int, format string, args ...any) {
+func (m *Mistakes) Within(n *yaml.Node, offset int, format string, args ...any) {
 	column := n.Column
 	if n.Kind == yaml.ScalarNode && offset > 0 && offset <= len(n.Value) {
 		switch before := n.Value[:offset]; {
@@ -41,15 +44,19 @@ func (m *mistakes) within(n *yaml.Node, offset int, format string, args ...any) 
 			column += len([]rune(before))
 		}
 	}
-	m.add(n.Line, column, format, args...)
+	m.Add(n.Line, column, format, args...)
 }
 
-func (m *mistakes) add(line, column int, format string, args ...any) {
+// Add adds a mistake at a line and column, both counted from 1.
+func (m *Mistakes) Add(line, column int, format string, args ...any) {
 	m.all = append(m.all, mistake{line, column, fmt.Sprintf(format, args...)})
 }
 
-// err returns the mistakes in the order of their lines, nil if there are none.
-func (m *mistakes) err() error {
+// Count is how many mistakes there are.
+func (m *Mistakes) Count() int { return len(m.all) }
+
+// Err returns the mistakes in the order of their lines, as an *Error; nil if there are none.
+func (m *Mistakes) Err() error {
 	if len(m.all) == 0 {
 		return nil
 	}
@@ -62,7 +69,7 @@ func (m *mistakes) err() error {
 			e.more = len(m.all) - i
 			break
 		}
-		e.Mistakes = append(e.Mistakes, fmt.Sprintf("%s:%d:%d: %s", m.name, k.line, k.column, k.text))
+		e.Mistakes = append(e.Mistakes, fmt.Sprintf("%s:%d:%d: %s", m.Name, k.line, k.column, k.text))
 	}
 	return e
 }
