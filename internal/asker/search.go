@@ -9,17 +9,29 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/questions"
 	"github.com/curtsy/curtsy/internal/search"
+	"github.com/curtsy/curtsy/internal/searchrules"
 )
 
 // Search answers a query from all shards. Where shards do not answer, the error is an
 // ask.ErrIncomplete, and the answer contains what the others found.
 func (c *Crawl) Search(ctx context.Context, r crawl.SearchRequest) (crawl.SearchAnswer, error) {
+	return c.SearchBy(ctx, r, nil)
+}
+
+// SearchBy is Search by other search rules than those of the crawl: change returns them, and gets
+// those of the crawl, which may be nil. A nil change is Search.
+func (c *Crawl) SearchBy(ctx context.Context, r crawl.SearchRequest, change func(*searchrules.Rules) *searchrules.Rules) (crawl.SearchAnswer, error) {
 	s := &shards{c: c, there: all(c.Spec)}
-	fields, err := c.Fields(ctx)
+	spec, err := c.spec(ctx)
 	if err != nil {
 		return crawl.SearchAnswer{Hits: []crawl.Hit{}}, err
 	}
-	answer, err := search.Run(ctx, r, fields, s)
+	// Rules that this version cannot read count as none.
+	rules, _ := searchrules.Of(spec)
+	if change != nil {
+		rules = change(rules)
+	}
+	answer, err := search.Run(ctx, r, fieldsOf(spec), rules, s)
 	if len(s.missing) > 0 {
 		answer.Incomplete, answer.Missing, answer.MissingPages = true, s.missing, c.StoredIn(ctx, s.missing)
 	}

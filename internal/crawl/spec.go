@@ -100,9 +100,18 @@ type Spec struct {
 	// Forgotten are hosts ("d.example") and URL prefixes that `curtsy forget` has removed. They are
 	// never fetched, stored or shown.
 	Forgotten []string `json:"forgotten,omitempty"`
+
+	SearchSettings
+}
+
+// SearchSettings are the settings of a Spec about its search.
+type SearchSettings struct {
 	// Reindex is when `curtsy reindex` was last used during the crawl, in RFC 3339. A shard
 	// rebuilds its search index if the index has another mark.
 	Reindex string `json:"reindex,omitempty"`
+	// SearchRules is the text of a file of search rules (package searchrules). It decides about
+	// ranks only, and never about a URL.
+	SearchRules string `json:"search_rules,omitempty"`
 }
 
 // SiteFiles are the settings of a Spec about files that a site may have at a fixed address.

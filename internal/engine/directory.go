@@ -16,6 +16,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/frontier"
 	"github.com/curtsy/curtsy/internal/query"
+	"github.com/curtsy/curtsy/internal/searchrules"
 )
 
 // Directory gives a long-running process access to the crawl in a directory, which may start and
@@ -213,8 +214,13 @@ func (d *Directory) once(ctx context.Context, o *opened, do func(context.Context
 
 // Search is Search of asker.Crawl.
 func (d *Directory) Search(ctx context.Context, r crawl.SearchRequest) (a crawl.SearchAnswer, err error) {
+	return d.SearchBy(ctx, r, nil)
+}
+
+// SearchBy is SearchBy of asker.Crawl.
+func (d *Directory) SearchBy(ctx context.Context, r crawl.SearchRequest, change func(*searchrules.Rules) *searchrules.Rules) (a crawl.SearchAnswer, err error) {
 	err = d.Ask(ctx, func(ctx context.Context, c *asker.Crawl) (err error) {
-		a, err = c.Search(ctx, r)
+		a, err = c.SearchBy(ctx, r, change)
 		return err
 	})
 	return a, err

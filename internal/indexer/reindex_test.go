@@ -101,7 +101,7 @@ func TestReindexBesideACrawl(t *testing.T) {
 		w.settled(x)
 		want = w.found()
 		stop()
-		if err := Reindex(t.Context(), dir, &crawl.Spec{Reindex: "2"}, nil, nil); err != nil {
+		if err := Reindex(t.Context(), dir, &crawl.Spec{SearchSettings: crawl.SearchSettings{Reindex: "2"}}, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		x, _ = w.start(Options{Dir: dir, Search: true, Embedded: true})

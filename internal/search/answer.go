@@ -8,6 +8,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/query"
+	"github.com/curtsy/curtsy/internal/searchrules"
 )
 
 // Shards are all shards of a crawl. If some do not answer, their methods return the results of the
@@ -33,18 +34,19 @@ const (
 // results of the others. No text of a query causes an error; a query without words and filters
 // finds nothing. schema has the fields by which the crawl's pages can be filtered and sorted; an
 // error of another r.Sort says what there is, and one of another r.Cursor that it is none.
+// rules are the search rules of the crawl, or nil.
 //
 // A page with any word of the query that has weight is found, and its rank decides whether anybody
 // sees it. Only a query with a word in quotes or in title: requires all words, and so does one whose
 // answer is sorted by something else than the rank.
-func Run(ctx context.Context, r crawl.SearchRequest, schema query.Schema, shards Shards) (answer crawl.SearchAnswer, err error) {
+func Run(ctx context.Context, r crawl.SearchRequest, schema query.Schema, rules *searchrules.Rules, shards Shards) (answer crawl.SearchAnswer, err error) {
 	answer = crawl.SearchAnswer{Hits: []crawl.Hit{}}
 	if r.Limit <= 0 {
 		r.Limit = defaultLimit
 	}
 	r.Limit = min(r.Limit, MaxHits)
 	r.Offset = min(max(r.Offset, 0), MaxHits-r.Limit)
-	s := &searching{ctx: ctx, shards: shards, r: r, schema: schema}
+	s := &searching{ctx: ctx, shards: shards, r: r, schema: schema, rules: rules}
 	if s.from, err = readCursor(r.Cursor); err != nil {
 		return answer, err
 	}
@@ -87,6 +89,7 @@ type searching struct {
 	shards Shards
 	r      crawl.SearchRequest
 	schema query.Schema
+	rules  *searchrules.Rules
 	sort   *query.Sort
 	from   cursor
 	// partly says which shards did not answer.
@@ -109,6 +112,7 @@ type reading struct {
 
 	ranked []Ranked
 	count  int64   // pages that match
+	pins   int64   // those of them that are pinned and not found by the query
 	whole  int64   // pages that have all the clauses with weight
 	most   int     // how many of these any page has
 	has    []int64 // how many pages have each clause
@@ -117,6 +121,7 @@ type reading struct {
 // read makes a plan of a query, and completes it with what the shards know of its words.
 func (s *searching) read(q query.Query, typed string) *reading {
 	f := &reading{q: q, typed: typed, p: planOf(q, s.sort)}
+	f.p.tune(q, s.r.Languages, s.rules)
 	terms, err := s.shards.Terms(s.ctx, f.p)
 	s.failed(err)
 	for _, t := range terms {
@@ -139,9 +144,10 @@ func (p *Plan) empty(q query.Query) bool {
 func (s *searching) rank(f *reading) {
 	ranked, err := s.shards.Rank(s.ctx, f.p, s.options())
 	s.failed(err)
-	f.ranked, f.count, f.whole, f.most, f.has = ranked, 0, 0, 0, make([]int64, len(f.p.Clauses))
+	f.ranked, f.count, f.pins, f.whole, f.most, f.has = ranked, 0, 0, 0, 0, make([]int64, len(f.p.Clauses))
 	for i := range ranked {
 		r := &ranked[i]
+		f.pins += r.Pins
 		f.count, f.whole, f.most = f.count+r.Count, f.whole+r.Whole, max(f.most, r.Most)
 		for k := range min(len(f.has), len(r.Has)) {
 			f.has[k] += r.Has[k]
@@ -165,7 +171,7 @@ func (s *searching) loosen(f *reading) {
 		}
 	}
 	switch {
-	case f.count == 0 && f.most > 0 && f.most < f.p.Need:
+	case f.count == f.pins && f.most > 0 && f.most < f.p.Need:
 		f.p.Need = f.most
 		s.rank(f)
 		fallthrough

@@ -154,6 +154,9 @@ func one(hits []crawl.Hit, at []int) crawl.Hit {
 // shownAs returns the hit at index best, with the rank of the first of the hits at the indexes in
 // at, and with the addresses of the others.
 func shownAs(hits []crawl.Hit, at []int, best int) crawl.Hit {
+	if hits[at[0]].Pinned {
+		best = at[0] // search rules decide before the pages
+	}
 	hit := hits[best]
 	hit.Score = hits[at[0]].Score
 	also := slices.Clone(hit.Also)

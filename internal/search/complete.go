@@ -407,7 +407,7 @@ func typed(text string, schema query.Schema) (p *Plan, before string, begins []s
 	case last != "" || q.Empty():
 		return nil, "", nil
 	}
-	p = planOf(q)
+	p = planOf(q, nil)
 	for _, s := range parts {
 		p.Clauses = append(p.Clauses, Clause{Any: []Match{{Slots: []Slot{s}, Weight: 1}}})
 	}

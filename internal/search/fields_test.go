@@ -192,10 +192,10 @@ func TestSort(t *testing.T) {
 			last = value
 		}
 	}
-	if _, err := Run(t.Context(), crawl.SearchRequest{Query: "database", Sort: "size"}, fieldsOfTests, local(all)); err == nil || !strings.Contains(err.Error(), "use date, deprecated, kind, released, version") {
+	if _, err := Run(t.Context(), crawl.SearchRequest{Query: "database", Sort: "size"}, fieldsOfTests, nil, local(all)); err == nil || !strings.Contains(err.Error(), "use date, deprecated, kind, released, version") {
 		t.Errorf("an unknown field is answered with %v", err)
 	}
-	if _, err := Run(t.Context(), crawl.SearchRequest{Query: "database", Sort: "version"}, nil, local(all)); err == nil || !strings.Contains(err.Error(), "use date, or -date") {
+	if _, err := Run(t.Context(), crawl.SearchRequest{Query: "database", Sort: "version"}, nil, nil, local(all)); err == nil || !strings.Contains(err.Error(), "use date, or -date") {
 		t.Errorf("without fields: %v", err)
 	}
 }

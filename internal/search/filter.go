@@ -166,12 +166,7 @@ func (x *filter) url(u string) bool {
 			return false
 		}
 	}
-	_, rest, _ := strings.Cut(u, "://")
-	host, path, _ := strings.Cut(rest, "/")
-	below := func(s string) bool {
-		site, under, _ := strings.Cut(s, "/")
-		return isSite(host, site) && strings.HasPrefix(path, under)
-	}
+	below := func(s string) bool { return inSite(u, s) }
 	if len(x.f.Sites) > 0 && !slices.ContainsFunc(x.f.Sites, below) {
 		return false
 	}

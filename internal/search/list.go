@@ -193,15 +193,16 @@ func (f *reading) merge(most int) (hits []crawl.Hit, rankings map[string]*Rankin
 	// ranked higher because they had fewer competitors.
 	slices.SortFunc(first, func(a, b float64) int { return cmp.Compare(b, a) })
 	first = first[:min(len(first), maxCandidates)]
-	if len(first) == 0 {
-		return nil, nil, nil
+	least := math.Inf(1)
+	if len(first) > 0 {
+		least = first[len(first)-1]
+		last = &Position{First: least}
 	}
-	least := first[len(first)-1]
 	hits, rankings = f.hits(least)
 	slices.SortFunc(hits, func(a, b crawl.Hit) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(len(a.URL), len(b.URL)), cmp.Compare(a.URL, b.URL))
+		return cmp.Or(f.p.comparePinned(&a, &b), cmp.Compare(b.Score, a.Score), cmp.Compare(len(a.URL), len(b.URL)), cmp.Compare(a.URL, b.URL))
 	})
-	return hits, rankings, &Position{First: least}
+	return hits, rankings, last
 }
 
 // inOrder makes one list of the hits of all shards, in the order of the first stage or of a field.
@@ -213,13 +214,14 @@ func (f *reading) inOrder() (hits []crawl.Hit, rankings map[string]*Ranking) {
 	return hits, rankings
 }
 
-// hits are those of all shards with a score of the first stage that is not below least.
+// hits are those of all shards with a score of the first stage that is not below least, and those
+// that are pinned.
 func (f *reading) hits(least float64) (hits []crawl.Hit, rankings map[string]*Ranking) {
 	rankings = map[string]*Ranking{}
 	for i := range f.ranked {
 		for j := range f.ranked[i].Hits {
 			h := &f.ranked[i].Hits[j]
-			if h.First < least {
+			if h.First < least && !h.Pinned {
 				continue
 			}
 			rankings[h.URL] = h

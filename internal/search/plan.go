@@ -6,6 +6,7 @@ import (
 
 	"github.com/curtsy/curtsy/internal/query"
 	"github.com/curtsy/curtsy/internal/search/analysis"
+	"github.com/curtsy/curtsy/internal/searchrules"
 )
 
 // Plan is a query on its way through the shards. planOf makes it; the shards' answers to Terms
@@ -32,6 +33,8 @@ type Plan struct {
 	// Section contains for Show, by address, the Nth of the section that answers the query best, plus
 	// one.
 	Section map[string]uint32 `json:"section,omitempty"`
+	// Rules are what search rules require of the query; nil: nothing.
+	Rules *searchrules.Curation `json:"rules,omitempty"`
 	// NearAt contains which word of the main text that is, if it is not the first.
 	NearAt map[string]int `json:"nearAt,omitempty"`
 }
@@ -53,6 +56,8 @@ type Match struct {
 	// Name says that its words are the parts of one name, such as read-only, that was not in
 	// quotes, or that its word is such a part.
 	Name bool `json:"name,omitempty"`
+	// Synonym means that search rules have added it; see synonyms.go.
+	Synonym bool `json:"synonym,omitempty"`
 	// Fallback is used if the matches before it find nothing in the whole crawl.
 	Fallback bool    `json:"fallback,omitempty"`
 	IDF      float64 `json:"idf"`

@@ -37,10 +37,12 @@ type Ranked struct {
 	Facets map[string]Facet `json:"facets,omitempty"`
 	// Has is how many pages have each clause, and Whole how many have all the clauses with weight.
 	// Most is how many of these any page has. All count pages that pass the filters.
-	Has    []int64 `json:"has,omitempty"`
-	Whole  int64   `json:"whole"`
-	Most   int     `json:"most,omitempty"`
-	Behind int64   `json:"behind"`
+	Has   []int64 `json:"has,omitempty"`
+	Whole int64   `json:"whole"`
+	// Pins is how many of the pages in Count are pinned and not found by the query.
+	Pins   int64 `json:"pins,omitempty"`
+	Most   int   `json:"most,omitempty"`
+	Behind int64 `json:"behind"`
 }
 
 // Ranking is a hit of a shard, with data for choosing between it and others that are the same page.
@@ -78,6 +80,7 @@ func (x *Index) Rank(ctx context.Context, p *Plan, o RankOptions) (r Ranked, err
 			return err
 		}
 		best := s.first(x, &r, o)
+		best = s.pin(x, &r, best, o)
 		x.second(s, best, o.Explain)
 		if p.Sort == nil && o.After == nil {
 			slices.SortFunc(best, compareCandidates)
@@ -108,9 +111,13 @@ type candidate struct {
 	signals []crawl.Signal
 	section uint32  // see Plan.Section
 	key     sortKey // of a plan that sorts by a field
+	pinned  int     // its number among the pins of the plan's rules, from 1 on; 0: it has none
 }
 
 func compareCandidates(a, b *candidate) int {
+	if c := comparePins(a, b); c != 0 {
+		return c
+	}
 	if a.score != b.score {
 		return cmp.Compare(b.score, a.score)
 	}
@@ -354,7 +361,7 @@ func (x *Index) still(s *scorer, best []*candidate, n int) (hits []Ranking, err 
 			continue
 		}
 		h := crawl.Hit{URL: f.URL, Title: p.Title, Score: c.score, Depth: p.Depth, Signals: c.signals, StoredSince: p.Since,
-			Lang: f.Narrow[segment.Lang], Type: f.Narrow[segment.Type]}
+			Lang: f.Narrow[segment.Lang], Type: f.Narrow[segment.Type], Pinned: c.pinned > 0}
 		if !x.hidden(string(p.Canonical)) {
 			h.Canonical = string(p.Canonical)
 		}

@@ -158,7 +158,7 @@ func TestRebuildWhileWriting(t *testing.T) {
 	})
 	wg.Go(func() {
 		for ctx.Err() == nil {
-			a, err := Run(context.Background(), crawl.SearchRequest{Query: "capercaillie"}, nil, local{f.Index})
+			a, err := Run(context.Background(), crawl.SearchRequest{Query: "capercaillie"}, nil, nil, local{f.Index})
 			if err != nil || len(a.Hits) != 1 {
 				t.Errorf("in the middle: %d hits, %v", len(a.Hits), err)
 				return
@@ -343,7 +343,7 @@ func TestRebuildRepairsDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	file.Close()
-	if _, err := Run(t.Context(), crawl.SearchRequest{Query: "word1"}, nil, local{f.Index}); err == nil || !strings.Contains(err.Error(), "curtsy reindex") {
+	if _, err := Run(t.Context(), crawl.SearchRequest{Query: "word1"}, nil, nil, local{f.Index}); err == nil || !strings.Contains(err.Error(), "curtsy reindex") {
 		t.Errorf("the damage is not reported: %v", err)
 	}
 	if err := f.Rebuild(t.Context(), "1", atOnce, nil); err != nil {

@@ -18,7 +18,7 @@ func (p *Plan) eachTyped(do func(*Clause, *Slot)) {
 		for j := range c.Any {
 			m := &c.Any[j]
 			for k := range m.Slots {
-				if s := &m.Slots[k]; !s.Prefix && (m.Name || !s.Exact) {
+				if s := &m.Slots[k]; !m.Synonym && !s.Prefix && (m.Name || !s.Exact) {
 					do(c, s)
 				}
 			}

@@ -102,6 +102,7 @@ func (s *scorer) free() {
 
 // run scores all pages.
 func (s *scorer) run() {
+	s.hide()
 	for i := range s.plan.Not {
 		s.exclude(&s.plan.Not[i])
 	}

@@ -151,7 +151,7 @@ func (l local) Show(ctx context.Context, p *Plan, urls []string) ([]crawl.Hit, e
 // ask asks several indexes together.
 func ask(t testing.TB, r crawl.SearchRequest, all ...*Index) crawl.SearchAnswer {
 	t.Helper()
-	a, err := Run(t.Context(), r, fieldsOfTests, local(all))
+	a, err := Run(t.Context(), r, fieldsOfTests, nil, local(all))
 	if err != nil {
 		t.Fatalf("search %q: %v", r.Query, err)
 	}
@@ -441,7 +441,7 @@ func TestStaleFilesAreFilledAgain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a, err := Run(t.Context(), crawl.SearchRequest{Query: "kiwi"}, nil, local{ro})
+			a, err := Run(t.Context(), crawl.SearchRequest{Query: "kiwi"}, nil, nil, local{ro})
 			damaged := name == "garbage" || name == "cut" || name == "empty"
 			if damaged && (err == nil || !strings.Contains(err.Error(), "curtsy reindex --dir "+filepath.Dir(f.path()))) {
 				t.Errorf("no advice: %v", err)

@@ -34,12 +34,14 @@ const (
 	numSignals
 )
 
-// signals determine the rank of a page, with their weights. These were chosen with the tuning half
-// of the queries in bench/search.
-var signals = [numSignals]struct {
+type weightedSignal struct {
 	name   string
 	weight float64
-}{
+}
+
+// signals determine the rank of a page, with their weights. These were chosen with the tuning half
+// of the queries in bench/search.
+var signals = [numSignals]weightedSignal{
 	sigWords:   {"words", 3.0},    // BM25F over all its parts, relative to the maximum
 	sigTitle:   {"title", 2.0},    // its title has the words, and little else
 	sigName:    {"name", 2.0},     // the last part of its address has the words, and little else
@@ -59,7 +61,7 @@ var signals = [numSignals]struct {
 // second scores candidates.
 func (x *Index) second(s *scorer, all []*candidate, explain bool) {
 	slices.SortFunc(all, func(a, b *candidate) int { return cmp.Compare(a.part.base+a.page, b.part.base+b.page) })
-	found := s.occurrences(all)
+	found, signals := s.occurrences(all), s.plan.weighted()
 	for i, c := range all {
 		c.at = found[i]
 		e := evidence{s: s, c: c, at: c.at}
@@ -71,6 +73,7 @@ func (x *Index) second(s *scorer, all []*candidate, explain bool) {
 				c.signals = append(c.signals, crawl.Signal{Name: sig.name, Value: v[k], Weight: sig.weight, Points: sig.weight*v[k] + 0})
 			}
 		}
+		x.curate(s, c, explain)
 		// The result must be equal to the last bit on every machine and in every order of addition.
 		c.score = math.Round(c.score*1e6) / 1e6
 	}

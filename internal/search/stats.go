@@ -233,6 +233,7 @@ func (p *Plan) weigh(c *Clause) {
 		m.IDF = p.rarity(m)
 		c.IDF = max(c.IDF, m.IDF)
 	}
+	c.limitSynonyms()
 	if c.Light {
 		c.IDF *= lightShare
 		for j := range c.Any {

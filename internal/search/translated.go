@@ -14,9 +14,9 @@ import (
 // says or, if it says nothing, by its words. A page in the place of another language, which is not
 // translated yet, is a copy of the page in its own language.
 //
-// The hit is the page in the first of the reader's languages. Without one it is the best, or the one
-// in English if that is nearly as good: names are the same in all languages, and then nothing says
-// which translation is wanted.
+// A pinned page is the hit. Otherwise it is the page in the first of the reader's languages. Without
+// one it is the best, or the one in English if that is nearly as good: names are the same in all
+// languages, and then nothing says which translation is wanted.
 
 // nearlyAsGood is the part of the best score with which a translation may be the hit instead.
 const nearlyAsGood = 0.9
@@ -77,7 +77,7 @@ func (s *searching) translated(hits []crawl.Hit) []crawl.Hit {
 	for _, i := range rest {
 		for lang := range langs {
 			place, ok := placeOf(hits[i].URL, lang)
-			if !ok {
+			if !ok || hits[i].Pinned {
 				continue
 			}
 			at := slices.IndexFunc(groups[place], func(j int) bool { return hits[j].Lang == hits[i].Lang })
@@ -99,9 +99,11 @@ func (s *searching) translated(hits []crawl.Hit) []crawl.Hit {
 		if len(at) < 2 || !severalLanguages(at, hits) {
 			continue
 		}
-		best := slices.MinFunc(at, func(i, j int) int { return cmp.Or(cmp.Compare(hits[j].Score, hits[i].Score), cmp.Compare(i, j)) })
+		best := slices.MinFunc(at, func(i, j int) int {
+			return cmp.Or(cmp.Compare(unpinned(&hits[i]), unpinned(&hits[j])), cmp.Compare(hits[j].Score, hits[i].Score), cmp.Compare(i, j))
+		})
 		shown := slices.MinFunc(at, func(i, j int) int {
-			return cmp.Or(cmp.Compare(s.preference(hits[i].Lang), s.preference(hits[j].Lang)), cmp.Compare(worse(hits, i, best), worse(hits, j, best)), cmp.Compare(i, j))
+			return cmp.Or(cmp.Compare(unpinned(&hits[i]), unpinned(&hits[j])), cmp.Compare(s.preference(hits[i].Lang), s.preference(hits[j].Lang)), cmp.Compare(worse(hits, i, best), worse(hits, j, best)), cmp.Compare(i, j))
 		})
 		hit := hits[shown]
 		hit.Score = hits[best].Score
@@ -119,7 +121,9 @@ func (s *searching) translated(hits []crawl.Hit) []crawl.Hit {
 	n := 0
 	hits = slices.DeleteFunc(hits, func(crawl.Hit) bool { n++; return dropped[n-1] })
 	if len(untranslated) > 0 && s.sort == nil {
-		slices.SortStableFunc(hits, func(a, b crawl.Hit) int { return cmp.Compare(b.Score, a.Score) })
+		slices.SortStableFunc(hits, func(a, b crawl.Hit) int {
+			return cmp.Or(cmp.Compare(unpinned(&a), unpinned(&b)), unpinned(&a)*cmp.Compare(b.Score, a.Score))
+		})
 	}
 	return hits
 }

@@ -73,7 +73,12 @@ func (a *commands) searchCommand() *cobra.Command {
 	cmd.Flags().IntVar(&o.perSite, "per-site", 0, "show at most `N` hits of a host; 0 means all")
 	cmd.Flags().BoolVar(&o.verbatim, "verbatim", false, "use the words as typed: correct no spelling")
 	cmd.Flags().StringSliceVar(&o.languages, "language", nil, "of translations show the one in the first of these `LANGUAGES`: de,fr")
+	synonyms := cmd.Flags().String("synonyms", "", synonymsHelp)
 	return a.Reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, args []string) error {
+		change, err := readSynonyms(*synonyms)
+		if err != nil {
+			return err
+		}
 		typed := strings.Join(args, " ")
 		fields, err := from.Fields(cmd.Context())
 		if err != nil {
@@ -91,7 +96,7 @@ func (a *commands) searchCommand() *cobra.Command {
 		}
 		req := crawl.SearchRequest{Query: typed, Offset: o.offset, Limit: o.limit, Explain: o.explain, Sort: o.sort,
 			Cursor: o.cursor, Languages: o.languages, PerSite: o.perSite, Verbatim: o.verbatim}
-		ans, err := from.Search(cmd.Context(), req)
+		ans, err := from.SearchBy(cmd.Context(), req, change)
 		if err != nil && len(ans.Hits) == 0 {
 			return err
 		}

@@ -34,12 +34,17 @@ crawl serves the same.`,
   curtsy serve --cors-origin https://docs.example.org`,
 		Args: app.NoArgs,
 	}
+	synonyms := cmd.Flags().String("synonyms", "", synonymsHelp)
 	return app.Configured(cmd, cfg, func(cmd *cobra.Command, _ []string, _ *config.Source) error {
-		return a.serve(cmd.Context(), cfg)
+		change, err := readSynonyms(*synonyms)
+		if err != nil {
+			return err
+		}
+		return a.serve(cmd.Context(), cfg, change)
 	})
 }
 
-func (a *commands) serve(ctx context.Context, cfg *config.Serve) error {
+func (a *commands) serve(ctx context.Context, cfg *config.Serve, change changeOf) error {
 	log := term.ServiceLog(cfg.Common, slog.LevelWarn, a.Stderr, new(term.Recently))
 	o := search.Options{Log: log, Origins: cfg.CORSOrigins}
 	watch := func(context.Context) error { return nil }
@@ -49,14 +54,14 @@ func (a *commands) serve(ctx context.Context, cfg *config.Serve) error {
 			return err
 		}
 		defer c.Close()
-		o.Crawl, o.Name = c, c.Spec.Name
+		o.Crawl, o.Name = tuned{c, change}, c.Spec.Name
 	} else {
 		d, err := engine.WatchDirectory(ctx, cfg.Dir, log, engine.OpenPages)
 		if err != nil {
 			return err
 		}
 		defer d.Close()
-		o.Crawl, o.Name, watch = d, d.Name(), d.Run
+		o.Crawl, o.Name, watch = tuned{d, change}, d.Name(), d.Run
 	}
 	s, err := service.Listen(cfg.Listen, log)
 	if err != nil {
