@@ -5,10 +5,10 @@
 //	curtsy search "words"
 //
 // This package has the root of all commands and those that start a crawl. The others are in
-// packages beside it: look, control, data, archive, check, sites and atp. Each command has a file
-// of its own. crawl.go is the place to start reading: it puts an embedded NATS server, a frontier,
-// a fetcher and an indexer together. The daemons run the same packages one by one: curtsy frontier,
-// or a link to this program that is called frontier.
+// packages beside it: look, control, tune, data, archive, check, sites and atp. Each command has a
+// file of its own. crawl.go is the place to start reading: it puts an embedded NATS server, a
+// frontier, a fetcher and an indexer together. The daemons run the same packages one by one: curtsy
+// frontier, or a link to this program that is called frontier.
 package main
 
 import (
@@ -25,6 +25,7 @@ import (
 	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
 	"github.com/curtsy/curtsy/cmd/curtsy/look"
 	"github.com/curtsy/curtsy/cmd/curtsy/sites"
+	"github.com/curtsy/curtsy/cmd/curtsy/tune"
 	"github.com/curtsy/curtsy/internal/cli"
 	"github.com/curtsy/curtsy/internal/daemons"
 	"github.com/curtsy/curtsy/internal/indexer"
@@ -104,7 +105,7 @@ func commandGroups(a *app.App) []commandGroup {
 	return []commandGroup{
 		{"Crawl", []*cobra.Command{c.crawlCommand(), c.planCommand(), c.demoCommand(), c.identityCommand()}},
 		{"Look", look.Commands(a)},
-		{"Control", control.Commands(a)},
+		{"Control", slices.Concat(control.Commands(a), tune.Commands(a))},
 		{"Data", data.Commands(a)},
 		{"Archive", archive.Commands(a)},
 		{"Check", slices.Concat(check.Commands(a), atp.Commands(a), sites.Commands(a))},

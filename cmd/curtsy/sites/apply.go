@@ -95,17 +95,7 @@ func (p *applying) run(ctx context.Context) error {
 // stopped opens the crawl in the directory for as long as it takes: with its frontier and its
 // indexer, and without a fetcher, so that no request is sent.
 func (p *applying) stopped(ctx context.Context) (err error) {
-	from, err := engine.OpenFiles(p.cfg.Dir) // its error says what to type when there is no crawl
-	if err != nil {
-		return err
-	}
-	if err := from.Close(); err != nil {
-		return err
-	}
-	if engine.IsNew(p.cfg.Dir) {
-		return app.Usage("the crawl in %s belongs to a NATS server; select it with --nats URL --crawl NAME", p.cfg.Dir)
-	}
-	e, err := p.app.OpenEngine(ctx, p.app.StoppedOptions(p.cfg, p.app.Logger(p.cfg)))
+	e, err := p.app.OpenStopped(ctx, p.cfg)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 
@@ -70,3 +71,19 @@ func PrintProxy(d config.SiteAccess, say func(text string)) {
 
 // ErrStopped is why a crawl or a download ends after `curtsy stop`.
 var ErrStopped = errors.New("stopped by curtsy stop")
+
+// OpenStopped opens the crawl in --dir, which does not run, for the time of a command: with its
+// frontier and its indexer, and without a fetcher, so that no request is sent.
+func (a *App) OpenStopped(ctx context.Context, cfg *config.Reader) (*engine.Engine, error) {
+	from, err := engine.OpenFiles(cfg.Dir) // its error says what to type when there is no crawl
+	if err != nil {
+		return nil, err
+	}
+	if err := from.Close(); err != nil {
+		return nil, err
+	}
+	if engine.IsNew(cfg.Dir) {
+		return nil, Usage("the crawl in %s belongs to a NATS server; select it with --nats URL --crawl NAME", cfg.Dir)
+	}
+	return a.OpenEngine(ctx, a.StoppedOptions(cfg, a.Logger(cfg)))
+}
