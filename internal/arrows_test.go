@@ -152,6 +152,7 @@ var groups = map[string][]string{
 	"cmd/curtsy/check":        {"cmd/curtsy/internal/app", "cmd/curtsy/internal/term"},
 	"cmd/curtsy/sites":        {"cmd/curtsy/internal/app", "cmd/curtsy/internal/term"},
 	"cmd/curtsy/atp":          {"cmd/curtsy/internal/app"},
+	"cmd/curtsy/tune":         {"cmd/curtsy/internal/app", "cmd/curtsy/internal/term"},
 	"cmd/curtsy/internal/app": {"cmd/curtsy/internal/term"},
 }
 

@@ -37,6 +37,8 @@ var actions = []action{
 	{"/do/refetch", refetch},
 	{"/do/seed", addSeeds},
 	{"/do/settings", changeSettings},
+	{"/do/search-rules", saveRules},
+	{"/do/search-result", curateResult},
 }
 
 // action does what a form asks for, and leads back to a page.

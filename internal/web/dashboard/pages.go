@@ -39,8 +39,12 @@ var pages = []page{
 	{path: "/updates", title: "Updates", file: "updates.html", view: updates},
 	{path: "/feeds", title: "Feeds to other systems", file: "feeds.html", live: true, view: feeds},
 	{path: "/mobile-robots", title: "Mobile robots", file: "mobilerobots.html", live: true, view: mobileRobots},
+	{path: searchRulesPath, title: "Search rules", file: "searchrules.html", view: searchRules},
 	{path: "/settings", title: "Settings", file: "settings.html", view: settingsPage},
 }
+
+// searchRulesPath is the page of search rules. Its form shows a preview there, too.
+const searchRulesPath = "/search-rules"
 
 // moved are earlier addresses of pages, and where the pages are now.
 var moved = map[string]string{"/agents": "/mobile-robots"}
@@ -66,7 +70,7 @@ var menu = []web.Link{
 	{Text: "Overview", Path: "/"}, {Text: "Search", Path: "/search"}, {Text: "Pages", Path: "/pages"}, {Text: "Hosts", Path: "/hosts"}, {Text: "Log", Path: "/log"},
 	{Text: "Datasets", Path: "/datasets", Separate: true},
 	{Text: "More", Separate: true, Sub: []web.Link{
-		{Text: "Explain a URL", Path: "/explain"}, {Text: "Mirrors", Path: "/mirrors"}, {Text: "Updates", Path: "/updates"}, {Text: "Mobile robots", Path: "/mobile-robots"},
+		{Text: "Explain a URL", Path: "/explain"}, {Text: "Search rules", Path: searchRulesPath}, {Text: "Mirrors", Path: "/mirrors"}, {Text: "Updates", Path: "/updates"}, {Text: "Mobile robots", Path: "/mobile-robots"},
 		{Text: "Feeds", Path: "/feeds"},
 	}},
 	{Text: "Settings", Path: "/settings", Separate: true},

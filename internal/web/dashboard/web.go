@@ -94,6 +94,15 @@ func New(o Options) *Web {
 	w.server.Programs(mcpPath, mcp.New(mcp.Options{Ask: o.Ask.Assistants(), Name: o.Name, Log: o.Log, Semaphore: w.server.Semaphore()}))
 	for _, p := range pages {
 		w.server.Handle("GET "+p.path, func(rw http.ResponseWriter, r *http.Request) { w.page(rw, r, &p) })
+		if p.path == searchRulesPath {
+			w.server.Handle("POST "+p.path, func(rw http.ResponseWriter, r *http.Request) {
+				if bad := w.server.Form(rw, r); bad != nil {
+					w.server.Fail(rw, r, bad)
+					return
+				}
+				w.page(rw, r, &p)
+			})
+		}
 	}
 	for _, a := range actions {
 		w.server.Handle("POST "+a.path, func(rw http.ResponseWriter, r *http.Request) { w.action(rw, r, &a) })
