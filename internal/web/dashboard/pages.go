@@ -43,8 +43,12 @@ var pages = []page{
 	{path: "/settings", title: "Settings", file: "settings.html", view: settingsPage},
 }
 
-// searchRulesPath is the page of search rules. Its form shows a preview there, too.
-const searchRulesPath = "/search-rules"
+// searchRulesPath is the page of search rules. Its form is sent to previewRulesPath for a preview,
+// which is the same page.
+const (
+	searchRulesPath  = "/search-rules"
+	previewRulesPath = "/do/preview-search-rules"
+)
 
 // moved are earlier addresses of pages, and where the pages are now.
 var moved = map[string]string{"/agents": "/mobile-robots"}

@@ -46,7 +46,7 @@ func TestSearchRulesForms(t *testing.T) {
 	page := body.String()
 	checkMarkup(t, page)
 	for want, times := range map[string]int{
-		`action="/do/search-result"`: 4, `action="/do/search-rules"`: 1, `value="token"`: 5, `formaction="/search-rules"`: 1, "Unpin": 1, ">Show again": 1,
+		`action="/do/search-result"`: 4, `action="/do/search-rules"`: 1, `value="token"`: 5, `formaction="/do/preview-search-rules"`: 1, "Unpin": 1, ">Show again": 1,
 		`value="/search-rules?q=kiwi&#43;%26&#43;more"`: 4, "up 3, pinned": 1, "gone": 1, "No change.": 1, "&lt;b&gt;": 2, `value="` + markOf(someRules) + `"`: 1,
 	} {
 		if n := strings.Count(page, want); n != times {
@@ -63,7 +63,7 @@ func TestPreviewOfSearchRules(t *testing.T) {
 	spec := crawl.Spec{Name: "manuals", Shards: 2, SearchSettings: crawl.SearchSettings{SearchRules: someRules}}
 	c := browse(t, New(Options{Ask: Of(asker.Stopped(spec, func() error { return nil }, ask.Handlers{"search": sends()}))}))
 	form := url.Values{"text": {"weights: {titel: 1}\r\n"}, "queries": {"kiwi\r\n"}}
-	if resp := c.ask(http.MethodPost, "/search-rules", form.Encode()); resp.StatusCode != http.StatusForbidden {
+	if resp := c.ask(http.MethodPost, previewRulesPath, form.Encode()); resp.StatusCode != http.StatusForbidden {
 		t.Errorf("without a token: %d", resp.StatusCode)
 	}
 	if text := typedRules(form); text != "weights: {titel: 1}\n" {

@@ -95,7 +95,7 @@ func New(o Options) *Web {
 	for _, p := range pages {
 		w.server.Handle("GET "+p.path, func(rw http.ResponseWriter, r *http.Request) { w.page(rw, r, &p) })
 		if p.path == searchRulesPath {
-			w.server.Handle("POST "+p.path, func(rw http.ResponseWriter, r *http.Request) {
+			w.server.Handle("POST "+previewRulesPath, func(rw http.ResponseWriter, r *http.Request) {
 				if bad := w.server.Form(rw, r); bad != nil {
 					w.server.Fail(rw, r, bad)
 					return
