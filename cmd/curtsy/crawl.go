@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/curtsy/curtsy/cmd/curtsy/internal/app"
@@ -19,6 +20,7 @@ import (
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/disk"
 	"github.com/curtsy/curtsy/internal/engine"
+	"github.com/curtsy/curtsy/internal/queryreport"
 	"github.com/curtsy/curtsy/internal/service"
 	"github.com/curtsy/curtsy/internal/tracing"
 	"github.com/curtsy/curtsy/internal/web/dashboard"
@@ -204,15 +206,18 @@ func serveAdmin(ctx context.Context, c *asker.Crawl, cfg *config.Crawl, reg *pro
 		service.WatchCertificates(reg, cfg.NATS.Queue(""), func() *nats.Conn { return c.Queue.NC }, adm)); err != nil {
 		return nil, errors.Join(err, adm.Close())
 	}
+	var write func(context.Context) error
+	o.Recorder, write = look.RecordQueries(cfg.QueryReport, cfg.Dir, log)
+	o.Queries = queryreport.File(cfg.Dir)
 	adm.Show(dashboard.New(o))
 	look.PrintDashboard(p.need, adm.Server, o, cfg.Access)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	var running sync.WaitGroup
+	running.Go(func() {
 		if err := adm.Run(ctx); err != nil {
 			log.Error("admin port", "err", err)
 		}
-	}()
-	return func() { cancel(); <-done }, nil
+	})
+	running.Go(func() { _ = write(ctx) }) // it never fails
+	return func() { cancel(); running.Wait() }, nil
 }

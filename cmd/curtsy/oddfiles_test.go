@@ -34,7 +34,7 @@ var oddKinds = map[string]func(path, elsewhere string) error{
 // filesOfACrawl are one of each kind of file that docs/reference/files.md lists.
 var filesOfACrawl = []string{
 	"frontier-0.db", "pages-0.db", "search-0.db", "nats", "spec.json", "reading.mark", "requests.journal", "lock", "nats.json", "crawl.jsonl",
-	"crawl-0123456789abcdef-000000000000000.jsonl", "intake-0-1.log",
+	"crawl-0123456789abcdef-000000000000000.jsonl", "intake-0-1.log", "queries.db",
 }
 
 // Whatever is in the place of a file of a crawl, each command ends with 1 and names the file and
@@ -46,8 +46,9 @@ func TestOddFiles(t *testing.T) {
 	if k.crawl() {
 		t.Fatal("killed")
 	}
-	// A killed crawl leaves the first and the last, and a full log the other.
-	for name, text := range map[string]string{"nats.json": "{}\n", "crawl-0123456789abcdef-000000000000000.jsonl": "{}\n", "intake-0-1.log": "curtsy intake 1\n"} {
+	// A killed crawl leaves the first and the third, a full log the second, and --query-report the
+	// last.
+	for name, text := range map[string]string{"nats.json": "{}\n", "crawl-0123456789abcdef-000000000000000.jsonl": "{}\n", "intake-0-1.log": "curtsy intake 1\n", "queries.db": ""} {
 		if err := os.WriteFile(filepath.Join(k.dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,8 @@ type Crawl struct {
 	Seeds   string `key:"seeds" group:"Scope,common" usage:"read seeds from ‹FILE›, one URL a line (-: standard input)" example:"seeds.txt"`
 	Plan    `key:",squash"`
 	MaxTime time.Duration `key:"max-time" group:"Limits,common" usage:"stop this run after this ‹TIME› (0s: no limit)" example:"2h"`
+	// QueryReport records the queries of the dashboard in Dir.
+	QueryReport bool `key:"query-report" group:"Output" usage:"record what is searched for and which hits are opened, for curtsy queries"`
 	// Progress is one of ProgressModes.
 	Hooks      `key:",squash"`
 	Progress   string `key:"progress" group:"Output,common" usage:"show progress as ‹FORM›: auto, plain, json or none" words:"auto plain json none" example:"plain"`

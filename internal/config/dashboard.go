@@ -86,9 +86,11 @@ type Dashboard struct {
 	// The setting has a key of its own, because the admin port of a running crawl may be another or
 	// off.
 	Listen string `key:"dashboard-listen" flag:"listen" group:"Output,common" usage:"serve on ‹ADDR›" example:"127.0.0.1:7890"`
-	Access `key:",squash"`
-	Common `key:",squash"`
-	NATS   `key:",squash"`
+	// QueryReport records queries in Dir.
+	QueryReport bool `key:"query-report" group:"Output" usage:"record what is searched for and which hits are opened, for curtsy queries"`
+	Access      `key:",squash"`
+	Common      `key:",squash"`
+	NATS        `key:",squash"`
 }
 
 // NewDashboard has the defaults of `curtsy dashboard`.

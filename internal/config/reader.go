@@ -38,6 +38,8 @@ type Serve struct {
 	Metrics string `key:"search-metrics" flag:"metrics" group:"Output,common" usage:"serve /metrics on ‹ADDR›, or off" example:"127.0.0.1:7881"`
 	// CORSOrigins are compared byte by byte with what browsers send.
 	CORSOrigins []string `key:"cors-origin" group:"Output,common" usage:"let pages of this ‹ORIGIN› search with the reader's browser, as the search box does; may be repeated" example:"https://docs.example.org"`
+	// QueryReport records queries in Dir.
+	QueryReport bool `key:"query-report" group:"Output" usage:"record what is searched for and which hits are opened, for curtsy queries"`
 	Common      `key:",squash"`
 	NATS        `key:",squash"`
 }

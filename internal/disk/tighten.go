@@ -10,7 +10,7 @@ import (
 // ours are the names of the files that Curtsy keeps in a data directory.
 var ours = []string{
 	"frontier-[0-9]*.db", "pages-[0-9]*.db", "pages-[0-9]*.db.owner", "search-[0-9]*.db", "search-[0-9]*.db-wal", "search-[0-9]*.db-shm",
-	"spec.json", "nats.json", "crawl.jsonl", "crawl-[0-9a-f]*.jsonl", "requests.journal", "intake-[0-9]*.log", "reading.mark", "lock", "frontier.lock", "indexer.lock",
+	"spec.json", "nats.json", "crawl.jsonl", "crawl-[0-9a-f]*.jsonl", "requests.journal", "queries.db", "intake-[0-9]*.log", "reading.mark", "lock", "frontier.lock", "indexer.lock",
 }
 
 // Tighten sets FileMode on Curtsy's own files in dir that others than the owner may read or write:

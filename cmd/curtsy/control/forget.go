@@ -14,6 +14,7 @@ import (
 	"github.com/curtsy/curtsy/internal/control"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/engine"
+	"github.com/curtsy/curtsy/internal/queryreport"
 	"github.com/curtsy/curtsy/internal/service"
 	"github.com/spf13/cobra"
 )
@@ -48,10 +49,23 @@ their records; copies in other places are not. --undo allows crawling again.`,
 		if err != nil {
 			return app.Usage("%v", err)
 		}
-		return a.onCrawl(cmd.Context(), cfg,
+		err = a.onCrawl(cmd.Context(), cfg,
 			func(l *asker.Crawl) error { return a.forget(cmd.Context(), l, entry, undo) },
 			func() error { return a.forgetStopped(cmd.Context(), cfg, entry, undo) })
+		if err != nil || undo {
+			return err
+		}
+		return a.forgetOpened(queryreport.File(cfg.Dir), entry)
 	})
+}
+
+// forgetOpened removes hits from the report of queries, if there is one.
+func (a *commands) forgetOpened(path, entry string) error {
+	n, err := queryreport.Forget(path, crawl.NewForgotten([]string{entry}).HasText)
+	if n > 0 && err == nil {
+		fmt.Fprintf(a.Stdout, "queries: %s removed from %s\n", term.Count(int64(n), "opened hit"), path)
+	}
+	return err
 }
 
 // printForgotten prints what happened to an entry, and what was removed with it.

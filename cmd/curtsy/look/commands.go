@@ -15,6 +15,6 @@ func Commands(a *app.App) []*cobra.Command {
 	c := &commands{a}
 	return []*cobra.Command{
 		c.statusCommand(), c.searchCommand(), c.pagesCommand(), c.hostsCommand(), c.explainCommand(), c.logCommand(), c.timelineCommand(),
-		c.mirrorsCommand(), c.updatesCommand(), c.dashboardCommand(), c.serveCommand(), c.mcpCommand(),
+		c.mirrorsCommand(), c.updatesCommand(), c.dashboardCommand(), c.serveCommand(), c.mcpCommand(), c.queriesCommand(),
 	}
 }

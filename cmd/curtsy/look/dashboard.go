@@ -15,6 +15,7 @@ import (
 	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/engine"
+	"github.com/curtsy/curtsy/internal/queryreport"
 	"github.com/curtsy/curtsy/internal/service"
 	"github.com/curtsy/curtsy/internal/web/dashboard"
 	"github.com/spf13/cobra"
@@ -75,10 +76,14 @@ func ServeDashboard(ctx context.Context, a *app.App, cfg *config.Dashboard) erro
 	}
 	o := cfg.Access.Dashboard(s.Loopback(), log)
 	o.Ask, o.Name, o.Typed = asked, name, config.About(cfg.Dir, cfg.NATS)
+	var write func(context.Context) error
+	o.Recorder, write = RecordQueries(cfg.QueryReport, cfg.Dir, log)
+	o.Queries = queryreport.File(cfg.Dir)
 	web := dashboard.New(o)
 	PrintDashboard(func(format string, args ...any) { fmt.Fprintf(a.Stdout, format+"\n", args...) }, s, o, cfg.Access)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return watch(ctx) })
+	g.Go(func() error { return write(ctx) })
 	g.Go(func() error {
 		return s.Run(ctx, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/livez" {

@@ -68,7 +68,10 @@ func (a *commands) serve(ctx context.Context, cfg *config.Serve, change changeOf
 		return fmt.Errorf("%w (use another address, for example --listen 127.0.0.1:0)", err)
 	}
 	fmt.Fprintf(a.Stdout, "search: %ssearch\n", s.URL())
+	var write func(context.Context) error
+	o.Recorder, write = RecordQueries(cfg.QueryReport, cfg.Dir, log)
 	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return write(ctx) })
 	if cfg.Metrics != "off" {
 		reg := service.NewRegistry()
 		adm, err := service.NewAdmin(service.AdminOptions{

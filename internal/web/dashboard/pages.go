@@ -38,6 +38,7 @@ var pages = []page{
 	{path: "/mirrors", title: "Mirrors", file: "mirrors.html", view: mirrors},
 	{path: "/updates", title: "Updates", file: "updates.html", view: updates},
 	{path: "/feeds", title: "Feeds to other systems", file: "feeds.html", live: true, view: feeds},
+	{path: "/queries", title: "Queries", file: "queries.html", view: queries},
 	{path: "/mobile-robots", title: "Mobile robots", file: "mobilerobots.html", live: true, view: mobileRobots},
 	{path: searchRulesPath, title: "Search rules", file: "searchrules.html", view: searchRules},
 	{path: "/settings", title: "Settings", file: "settings.html", view: settingsPage},
@@ -60,6 +61,7 @@ type request struct {
 	catalogue *catalogue
 	typed     string // Options.Typed
 	rankings  *rankings
+	queries   string // Options.Queries
 }
 
 // refreshing is a view that may be incomplete. refresh returns after how many seconds the browser
@@ -75,7 +77,7 @@ var menu = []web.Link{
 	{Text: "Datasets", Path: "/datasets", Separate: true},
 	{Text: "More", Separate: true, Sub: []web.Link{
 		{Text: "Explain a URL", Path: "/explain"}, {Text: "Search rules", Path: searchRulesPath}, {Text: "Mirrors", Path: "/mirrors"}, {Text: "Updates", Path: "/updates"}, {Text: "Mobile robots", Path: "/mobile-robots"},
-		{Text: "Feeds", Path: "/feeds"},
+		{Text: "Feeds", Path: "/feeds"}, {Text: "Queries", Path: "/queries"},
 	}},
 	{Text: "Settings", Path: "/settings", Separate: true},
 }
@@ -99,7 +101,7 @@ func (w *Web) view(r *http.Request, p *page) (web.Frame, error) {
 	f := web.Frame{Title: p.title, Live: p.live}
 	err := w.asking(r.Context(), func(ctx context.Context, c *asker.Crawl) (err error) {
 		f.Stopped = c.Stopped()
-		f.V, err = p.view(ctx, c, &request{r, time.Now(), &w.catalog, w.o.Typed, &w.rankings})
+		f.V, err = p.view(ctx, c, &request{r, time.Now(), &w.catalog, w.o.Typed, &w.rankings, w.o.Queries})
 		return err
 	})
 	var parts *ask.IncompleteError

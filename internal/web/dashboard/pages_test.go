@@ -24,7 +24,7 @@ func TestPagesOfAHostileWeb(t *testing.T) {
 		t.Fatalf("no dataset is listed: %.2000s", list)
 	}
 	for _, path := range []string{
-		"/host/evil.example", "/explain?url=https://evil.example/", "/explain?url=" + url.QueryEscape(evilURL), "/datasets", "/dataset/" + id[1], "/mirrors", "/updates", "/feeds", "/hosts", "/hosts?sort=queued&down=1&q=evil", "/mobile-robots", "/pages", "/pages?type=x&lang=%22%3E", "/log", "/log?class=audit&host=evil.example", "/log?host=%22%3E", "/settings",
+		"/host/evil.example", "/explain?url=https://evil.example/", "/explain?url=" + url.QueryEscape(evilURL), "/datasets", "/dataset/" + id[1], "/mirrors", "/updates", "/feeds", "/queries", "/queries?show=%22%3E&days=x", "/hosts", "/hosts?sort=queued&down=1&q=evil", "/mobile-robots", "/pages", "/pages?type=x&lang=%22%3E", "/log", "/log?class=audit&host=evil.example", "/log?host=%22%3E", "/settings",
 		"/copy?url=https://evil.example/", "/robots?url=https://evil.example/",
 		"/datasets?q=" + url.QueryEscape(long[:900]) + "&license=" + url.QueryEscape(evil), "/mirrors?q=%22%3E%3Cscript%3E&from=51", "/explain?url=" + url.QueryEscape(long[:3000]),
 	} {
@@ -45,7 +45,7 @@ func TestPagesOfAHostileWeb(t *testing.T) {
 func TestPagesOfNothing(t *testing.T) {
 	c := browse(t, New(Options{Ask: answering(ask.Handlers{})}))
 	for path, says := range map[string]string{
-		"/explain": "curtsy explain URL", "/datasets": "curtsy check datatxt", "/mirrors": "curtsy check robots", "/updates": "curtsy crawl --updates", "/feeds": "curtsy feed --to",
+		"/explain": "curtsy explain URL", "/datasets": "curtsy check datatxt", "/mirrors": "curtsy check robots", "/updates": "curtsy crawl --updates", "/feeds": "curtsy feed --to", "/queries": "curtsy serve --query-report",
 		"/hosts": "curtsy crawl --contact", "/mobile-robots": "curtsy check mobile-agent", "/pages": "curtsy crawl --contact", "/log": "curtsy log --follow", "/settings": "curtsy seed",
 	} {
 		code, body := c.get(path)

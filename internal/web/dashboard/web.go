@@ -53,6 +53,11 @@ type Options struct {
 	// Searches count the searches that are asked for here; nil means that they are not counted.
 	Searches *search.Metrics
 	Log      *slog.Logger // nil: silent
+	// Recorder records the searches that are asked for here; nil means that they are not recorded.
+	Recorder search.Recorder
+	// Queries is the file with recorded queries that the page about them shows; it may be missing.
+	// "": none.
+	Queries string
 
 	AtOnce  int           // questions answered at the same time; 0: 8
 	Queue   int           // questions that may wait for that; 0: 4 times AtOnce
@@ -89,7 +94,7 @@ func New(o Options) *Web {
 	})
 	w.catalog.ask, w.catalog.log, w.catalog.wait = o.Ask, o.Log, tableWait
 	w.server.Mount(search.New(search.Options{
-		Crawl: searches{o.Ask}, Name: o.Name, Bar: w.server.Bar("/search"), Log: o.Log, Metrics: o.Searches, Limits: limits,
+		Crawl: searches{o.Ask}, Name: o.Name, Bar: w.server.Bar("/search"), Log: o.Log, Metrics: o.Searches, Limits: limits, Recorder: o.Recorder,
 	}))
 	w.server.Programs(mcpPath, mcp.New(mcp.Options{Ask: o.Ask.Assistants(), Name: o.Name, Log: o.Log, Semaphore: w.server.Semaphore()}))
 	for _, p := range pages {

@@ -133,6 +133,7 @@ func (w *Web) search(rw http.ResponseWriter, r *http.Request) {
 		web.SendProblem(rw, bad)
 		return
 	}
+	w.asked(p, fields, &a, nil)
 	a.head(rw.Header())
 	web.SendJSON(rw, http.StatusOK, "application/json", a)
 }

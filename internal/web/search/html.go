@@ -64,6 +64,7 @@ func (w *Web) html(rw http.ResponseWriter, r *http.Request) {
 		var a Answer
 		if a, bad = w.answer(r.Context(), end, p, fields, p.languages(r.Header), "/search"); bad == nil {
 			v.show(&a)
+			w.asked(p, fields, &a, &v)
 			a.head(rw.Header())
 		}
 	}

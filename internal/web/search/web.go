@@ -35,6 +35,8 @@ type Options struct {
 	// Origins are those whose pages may ask with the reader's browser, such as
 	// https://docs.example.org. All others may not.
 	Origins []string
+	// Recorder records the searches; nil means that they are not recorded.
+	Recorder Recorder
 }
 
 // Web answers HTTP requests. It may be used by many goroutines.
@@ -44,6 +46,7 @@ type Web struct {
 	semaphore *web.Semaphore // of questions
 	look      *template.Template
 	policy    string
+	opens     *opens
 }
 
 // New makes a Web.
@@ -52,7 +55,7 @@ func New(o Options) *Web {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	w := &Web{o: o, mux: http.NewServeMux(), semaphore: o.Limits.Semaphore()}
+	w := &Web{o: o, mux: http.NewServeMux(), semaphore: o.Limits.Semaphore(), opens: newOpens()}
 	w.look, w.policy = pageWith(o.Bar)
 	for _, r := range w.routes() {
 		w.mux.HandleFunc(r.path, r.serve)
@@ -70,6 +73,7 @@ type route struct {
 func (w *Web) routes() []route {
 	return []route{
 		{"/search", w.html},
+		{openPath, w.open},
 		{"/opensearch.xml", w.openSearch},
 		{"/api/openapi.json", w.openAPI},
 		{"/api/v1/search", w.search},
@@ -88,7 +92,7 @@ const pagesPath = "/api/v1/pages/"
 
 // Serves reports whether a path is one of a Web's.
 func (w *Web) Serves(path string) bool {
-	return path == "/search" || path == "/opensearch.xml" || path == boxPath || path == "/api" || strings.HasPrefix(path, "/api/")
+	return path == "/search" || path == openPath || path == "/opensearch.xml" || path == boxPath || path == "/api" || strings.HasPrefix(path, "/api/")
 }
 
 // ServeHTTP answers a request.
