@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -190,16 +191,12 @@ func (p *parser) sorting(value string) bool {
 		by = "date"
 	}
 	s, err := p.schema.Sort(by)
-	switch {
-	case err == nil && s != nil:
-		p.sort = s.Name
-		if s.Down {
-			p.sort = "-" + p.sort
-		}
-	case strings.EqualFold(by, "date"), strings.EqualFold(by, "-date"):
-		p.sort = strings.ToLower(by)
-	default:
+	if err != nil || s == nil {
 		return false
+	}
+	p.sort = cmp.Or(s.Name, sortDate)
+	if s.Down {
+		p.sort = "-" + p.sort
 	}
 	return true
 }
