@@ -1,10 +1,19 @@
 package crawl
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // MaxRanked is how many pages an answer has at most, on all its pages together, if the best hit is
 // first. Sorted by a field it has more.
 const MaxRanked = 300
+
+// MaxCursor is the maximum length of a Cursor in bytes.
+const MaxCursor = 8 << 10
+
+// ErrCursor is the error of a Cursor that is not from an answer.
+var ErrCursor = errors.New("wrong cursor: use the one in the answer before, or leave it out to begin with the first hit")
 
 // SearchRequest asks for hits of a query.
 type SearchRequest struct {

@@ -260,3 +260,9 @@ func beginning(name string) string {
 	}
 	return strings.ToValidUTF8(name, "")
 }
+
+// Filters reports whether a name before a colon is that of a filter, or title.
+func (s Schema) Filters(name string) bool {
+	name = strings.ToLower(name)
+	return name == "title" || s.has(name)
+}

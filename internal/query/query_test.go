@@ -318,15 +318,15 @@ func TestAlso(t *testing.T) {
 	}
 }
 
-func TestCheckOrder(t *testing.T) {
+func TestSortBy(t *testing.T) {
 	s := Schema{"version": crawl.FieldNumber, "text": crawl.FieldText}
 	for _, by := range []string{"", "date", "-date", "version", "-Version"} {
-		if err := s.CheckOrder(by); err != nil {
+		if _, err := s.Sort(by); err != nil {
 			t.Errorf("%q: %v", by, err)
 		}
 	}
 	for _, by := range []string{"text", "-", "--date", "dates"} {
-		if err := s.CheckOrder(by); !errors.Is(err, ErrSort) || !strings.Contains(err.Error(), "-date is newest first") {
+		if _, err := s.Sort(by); !errors.Is(err, ErrSort) || !strings.Contains(err.Error(), "use date, version") {
 			t.Errorf("%q: %v", by, err)
 		}
 	}

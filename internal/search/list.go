@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"math"
 	"slices"
 
@@ -34,22 +33,16 @@ type Position struct {
 	URL   string   `json:"u,omitempty"` // decides between pages that are equal
 }
 
-// ErrCursor is the error of a Cursor that is not from an answer.
-var ErrCursor = errors.New("wrong cursor: use the one in the answer before, or leave it out to begin with the first hit")
-
-// maxCursor is the maximum length of a cursor in bytes.
-const maxCursor = 8 << 10
-
 func readCursor(text string) (c cursor, err error) {
 	if text == "" {
 		return c, nil
 	}
-	if len(text) > maxCursor {
-		return c, ErrCursor
+	if len(text) > crawl.MaxCursor {
+		return c, crawl.ErrCursor
 	}
 	b, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil || json.Unmarshal(b, &c) != nil || c.Offset < 0 || c.Offset > maxCandidates+MaxHits {
-		return cursor{}, ErrCursor
+		return cursor{}, crawl.ErrCursor
 	}
 	return c, nil
 }

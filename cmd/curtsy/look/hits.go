@@ -142,7 +142,7 @@ func extent(ans crawl.SearchAnswer, o asking) string {
 		}
 		return s
 	}
-	if !ans.AtLeast && ans.Total <= int64(end) {
+	if !ans.AtLeast && ans.Next == "" && ans.Total <= int64(end) {
 		if o.offset == 0 {
 			return term.Count(int64(end), "page")
 		}
@@ -153,14 +153,11 @@ func extent(ans crawl.SearchAnswer, o asking) string {
 		about = "at least"
 	}
 	s := fmt.Sprintf("%d to %d of %s %s", o.offset+1, end, about, term.Count(max(ans.Total, int64(end)), "page"))
-	numbered := end+o.limit <= deepest && (o.sort != "" || end < crawl.MaxRanked)
 	switch {
-	case ans.Next != "" && !numbered:
-		return s + "; the next: --cursor " + term.Clean(ans.Next)
-	case o.sort == "" && end >= crawl.MaxRanked:
-		return s + fmt.Sprintf("; only the best %d are listed, use --sort or more words", crawl.MaxRanked)
-	case len(ans.Hits) < o.limit || end+o.limit > deepest:
+	case ans.Next == "":
 		return s
+	case end+o.limit > deepest:
+		return s + "; the next: --cursor " + term.Clean(ans.Next)
 	case o.offset%o.limit == 0:
 		return s + fmt.Sprintf("; the next: --page %d", end/o.limit+1)
 	}

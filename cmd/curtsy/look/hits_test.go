@@ -32,7 +32,7 @@ func madeUp() crawl.SearchAnswer {
 				{Name: "kind", Many: true, Values: []string{"a\x1b[2J", "b"}}, {Name: "released", Values: []string{"2024-05-01T00:00:00Z"}},
 			}},
 		},
-		Total: 1234, Loosened: "No page has all words: shown are pages with some\x1b[31m.", Suggestion: "vacuum\u202e freeze", Corrected: "vacuum\x1b", Behind: 2,
+		Total: 1234, Next: "c", Loosened: "No page has all words: shown are pages with some\x1b[31m.", Suggestion: "vacuum\u202e freeze", Corrected: "vacuum\x1b", Behind: 2,
 		Facets: map[string][]crawl.FacetValue{
 			"year": {{Value: "2024", Count: 1}}, "site": {{Value: "docs.example.org", Count: 1200}, {Value: "example.org", Count: 34}},
 			"zone": {{Value: "\x1b[1mx", Count: 5}}, "kind": {{Value: "SQL command", Count: 2}}, "type": {{Value: "application/pdf", Count: 3}}, "lang": nil,
@@ -121,14 +121,16 @@ func TestExtent(t *testing.T) {
 		{10, 10, 0, 1234, false, "", "1 to 10 of about 1,234 pages; the next: --page 2"},
 		{10, 10, 0, 10, true, "", "1 to 10 of at least 10 pages; the next: --page 2"},
 		{10, 10, 5, 100, true, "", "6 to 15 of at least 100 pages; the next: --offset 15"},
-		{10, 10, 290, 5000, false, "", "291 to 300 of about 5,000 pages; only the best 300 are listed, use --sort or more words"},
 		{10, 10, 280, 5000, false, "", "281 to 290 of about 5,000 pages; the next: --page 30"},
-		{300, 1000, 0, 582, false, "", "1 to 300 of about 582 pages; only the best 300 are listed, use --sort or more words"},
 		{10, 10, 290, 5000, false, "kind", "291 to 300 of about 5,000 pages; the next: --page 31"},
-		{10, 10, 990, 5000, false, "kind", "991 to 1000 of about 5,000 pages"},
+		{10, 10, 990, 5000, false, "kind", "991 to 1000 of about 5,000 pages; the next: --cursor c"},
 		{7, 10, 0, 9, false, "", "1 to 7 of about 9 pages"},
 	} {
-		got := extent(crawl.SearchAnswer{Hits: make([]crawl.Hit, c.hits), Total: c.total, AtLeast: c.atLeast}, asking{limit: c.limit, offset: c.offset, sort: c.sort})
+		next := ""
+		if c.atLeast || c.hits == c.limit && c.total > int64(c.offset+c.hits) {
+			next = "c"
+		}
+		got := extent(crawl.SearchAnswer{Hits: make([]crawl.Hit, c.hits), Total: c.total, AtLeast: c.atLeast, Next: next}, asking{limit: c.limit, offset: c.offset, sort: c.sort})
 		if got != c.want {
 			t.Errorf("%+v: %s", c, got)
 		}
@@ -140,7 +142,7 @@ func TestExtent(t *testing.T) {
 		want         string
 	}{
 		{10, 0, "", "c1", "1 to 10 of about 5,000 pages; the next: --page 2"},
-		{10, 290, "", "c1", "291 to 300 of about 5,000 pages; the next: --cursor c1"},
+		{10, 990, "", "c1", "991 to 1000 of about 5,000 pages; the next: --cursor c1"},
 		{10, 0, "c1", "c2", "10 pages more; the next: --cursor c2"},
 		{4, 0, "c2", "", "4 pages more"},
 	} {
@@ -152,7 +154,7 @@ func TestExtent(t *testing.T) {
 }
 
 func TestCheckSearch(t *testing.T) {
-	long := strings.Repeat("x", maxCursor)
+	long := strings.Repeat("x", crawl.MaxCursor)
 	for _, c := range []struct {
 		o    asking
 		says string // "": it is right

@@ -18,7 +18,6 @@ import (
 const (
 	// deepest is how many hits of a query can be asked for by their number.
 	deepest      = 1000
-	maxCursor    = 1024 // bytes
 	maxLanguages = 8
 )
 
@@ -84,7 +83,7 @@ func (a *commands) searchCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := fields.CheckOrder(o.sort); err != nil {
+		if _, err := fields.Sort(o.sort); err != nil {
 			return app.Usage("--sort: %v", err)
 		}
 		q := fields.Parse(typed)
@@ -133,7 +132,7 @@ func (o *asking) check(typed string) error {
 		return app.Usage("--page and --offset cannot be used together; use one of them, for example --page 2")
 	case o.cursor != "" && (o.page > 0 || o.offset > 0):
 		return app.Usage("--cursor and --page or --offset cannot be used together; use --cursor alone, as the earlier answer printed it")
-	case len(o.cursor) > maxCursor:
+	case len(o.cursor) > crawl.MaxCursor:
 		return app.Usage("--cursor has %d bytes, and no answer has such a long one; copy it again, or use --page", len(o.cursor))
 	case o.perSite < 0:
 		return app.Usage("--per-site cannot be negative; use for example --per-site 2")

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,7 +20,6 @@ import (
 const (
 	maxHits         = 50   // of an answer
 	deepest         = 1000 // hits of a query that have a number
-	maxNext         = 1024 // bytes of a cursor
 	maxLanguages    = 8
 	maxTranslations = 5 // of a hit
 )
@@ -77,7 +77,7 @@ func (s *Server) addSearch() {
 			within(in["query"], 1, query.MaxBytes, "the query")
 			between(in["limit"], 1, maxHits, 10, "number of hits to return")
 			within(in["sort"], 0, 65, "date or a field to sort by, with - before it for the highest value first; without it the best hits are first")
-			within(in["cursor"], 0, maxNext, "next_cursor of the previous answer to the same query; offset is ignored then")
+			within(in["cursor"], 0, crawl.MaxCursor, "next_cursor of the previous answer to the same query; offset is ignored then")
 			between(in["per_site"], 0, maxHits, 0, "most hits of a host; 0 means all")
 			most := maxLanguages
 			in["languages"].MaxItems, in["languages"].Description = &most, "languages that the reader prefers, best first, as ISO 639-1 codes"
@@ -101,7 +101,7 @@ func (s *Server) search(ctx context.Context, in searchIn) (*searchOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := names.CheckOrder(in.Sort); err != nil {
+	if _, err := names.Sort(in.Sort); err != nil {
 		return nil, wrong("%v", err)
 	}
 	q := names.Parse(in.Query)
@@ -123,6 +123,9 @@ func (s *Server) search(ctx context.Context, in searchIn) (*searchOut, error) {
 			Cursor: in.Cursor, PerSite: in.PerSite, Languages: in.Languages, Verbatim: in.Verbatim})
 		return err
 	})
+	if errors.Is(err, crawl.ErrCursor) {
+		return nil, wrong("%v", crawl.ErrCursor)
+	}
 	note, err := partly(err)
 	if err != nil {
 		return nil, err
@@ -132,13 +135,13 @@ func (s *Server) search(ctx context.Context, in searchIn) (*searchOut, error) {
 		out.Hits = append(out.Hits, hitOf(&a.Hits[i]))
 	}
 	n := in.Offset + len(a.Hits)
-	numbered := in.Cursor == "" && n < deepest && (in.Sort != "" || n < crawl.MaxRanked)
-	switch more := a.Total > int64(n) || a.AtLeast && len(a.Hits) == limit; {
-	case len(a.Hits) == 0:
-	case a.Next != "" && !numbered:
-		out.NextCursor = a.Next
-	case in.Cursor == "" && n < deepest && (more || a.Next != ""):
+	numbered := in.Cursor == "" && n < deepest
+	switch {
+	case a.Next == "" || len(a.Hits) == 0:
+	case numbered:
 		out.NextOffset = n
+	default:
+		out.NextCursor = a.Next
 	}
 	if note != "" {
 		out.Notes = append(out.Notes, note)

@@ -59,6 +59,8 @@ func (w *Web) answer(ctx context.Context, end time.Time, p params, fields query.
 	w.o.Metrics.searched(began, err, ctx.Err() != nil)
 	var missing *ask.IncompleteError
 	switch {
+	case errors.Is(err, crawl.ErrCursor):
+		return a, wrong("cursor", "%v", crawl.ErrCursor)
 	case errors.As(err, &missing) && len(missing.Missing) < missing.Shards:
 		a.Incomplete, a.Missing = true, missing.Missing
 	case err != nil:
@@ -67,13 +69,11 @@ func (w *Web) answer(ctx context.Context, end time.Time, p params, fields query.
 	if a.Hits == nil {
 		a.Hits = []crawl.Hit{} // [] in JSON
 	}
-	switch {
-	case len(a.Hits) == 0: // what promised them was wrong
+	if len(a.Hits) == 0 { // they are gone meanwhile
 		a.Next = ""
-	case a.Next != "":
+	}
+	if a.Next != "" {
 		a.Links.Next = p.after(a.Next).link(path)
-	case p.Cursor == "" && (a.Total > int64(r.Offset+len(a.Hits)) || a.AtLeast && len(a.Hits) == p.Per) && p.reaches(p.Page+1):
-		a.Links.Next = p.at(p.Page + 1).link(path)
 	}
 	if p.Page > 1 && (p.Cursor == "" || p.reaches(p.Page-1)) { // no cursor leads back
 		a.Links.Prev = p.at(p.Page - 1).link(path)

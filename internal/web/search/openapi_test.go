@@ -94,7 +94,7 @@ func TestOpenAPIRoutes(t *testing.T) {
 		}
 	}
 	params := d.Components.Parameters
-	for name, want := range map[string]int{"q": maxQuery, "site": maxFilter, "lang": maxFilter, "type": maxFilter, "cursor": maxCursor, "languages": maxLanguageList} {
+	for name, want := range map[string]int{"q": maxQuery, "site": maxFilter, "lang": maxFilter, "type": maxFilter, "cursor": crawl.MaxCursor, "languages": maxLanguageList} {
 		bound := params[name].Schema
 		if repeats(name) {
 			bound = *bound.Items

@@ -22,7 +22,6 @@ const (
 	maxFilter = 256  // bytes of a filter
 	maxPer    = 100  // hits on a page
 	maxHits   = 1000 // hits that can be asked for by a page's number: page × per
-	maxCursor = 1024 // bytes of a cursor
 	maxNumber = 1e6  // of a page that begins at a cursor
 	perUsual  = 10
 )
@@ -122,7 +121,7 @@ func (p *params) set(name, value string, again bool, fields query.Schema) *web.P
 	case name == "verbatim":
 		return yesNo(name, value, &p.Verbatim)
 	case name == "cursor":
-		if len(value) > maxCursor || strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+		if len(value) > crawl.MaxCursor || strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 			return wrong(name, "the cursor is none of an answer: use links.next of the answer before, or leave cursor out")
 		}
 		p.Cursor = value
@@ -135,7 +134,7 @@ func (p *params) set(name, value string, again bool, fields query.Schema) *web.P
 		p.Languages = cmp.Or(strings.Join(list, ","), anyLanguage)
 		return nil
 	case name == "sort":
-		if err := fields.CheckOrder(value); err != nil {
+		if _, err := fields.Sort(value); err != nil {
 			return wrong("sort", "%v", err)
 		}
 		p.Sort = value
@@ -264,7 +263,7 @@ func wrong(parameter, format string, args ...any) *web.Problem {
 	return &web.Problem{Status: http.StatusBadRequest, Parameter: parameter, Text: fmt.Sprintf(format, args...)}
 }
 
-// reaches reports whether there can be hits on a page of the answer.
+// reaches reports whether a page of the answer can be asked for by its number.
 func (p params) reaches(page int) bool {
-	return page*p.Per <= maxHits && (p.Sort != "" || (page-1)*p.Per < crawl.MaxRanked)
+	return page*p.Per <= maxHits
 }
