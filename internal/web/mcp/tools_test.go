@@ -29,6 +29,9 @@ func library() *fake {
 	return &fake{
 		search: func(_ context.Context, r crawl.SearchRequest) (crawl.SearchAnswer, error) {
 			a := crawl.SearchAnswer{Total: 200}
+			if r.Offset+r.Limit < 200 {
+				a.Next = "c"
+			}
 			for i := range r.Limit {
 				a.Hits = append(a.Hits, crawl.Hit{URL: fmt.Sprintf("https://docs.example.org/%d", r.Offset+i), Title: "Events", Snippet: ptr("The event loop turns."), FetchedAt: asOf, Usage: open})
 			}
@@ -234,7 +237,7 @@ func TestSearchToTheLastHit(t *testing.T) {
 	f.search = func(ctx context.Context, r crawl.SearchRequest) (crawl.SearchAnswer, error) {
 		asked = append(asked, r)
 		a, err := search(ctx, r)
-		a.Total = 5000
+		a.Total, a.Next = 5000, "c"
 		return a, err
 	}
 	a := assistant(t, f)

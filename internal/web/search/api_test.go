@@ -118,9 +118,9 @@ func TestAnswer(t *testing.T) {
 	for i := range hits {
 		hits[i] = crawl.Hit{URL: fmt.Sprintf("https://a.example/%d", i), Title: "A", Snippet: text("b\u202ec"), Marks: [][2]int{{0, 1}}}
 	}
-	w := New(Options{Crawl: answers(crawl.SearchAnswer{Hits: hits, Total: 25, Suggestion: "better", Facets: map[string][]crawl.FacetValue{"site": {{Value: "a.example", Count: 25}}}}, nil)})
+	w := New(Options{Crawl: answers(crawl.SearchAnswer{Hits: hits, Total: 25, Next: "c", Suggestion: "better", Facets: map[string][]crawl.FacetValue{"site": {{Value: "a.example", Count: 25}}}}, nil)})
 	code, a := getJSON[Answer](t, w, "/api/v1/search?q=a%26b&page=2&lang=de")
-	want := Links{Self: "/api/v1/search?q=a%26b+lang%3Ade&page=2", Next: "/api/v1/search?q=a%26b+lang%3Ade&page=3", Prev: "/api/v1/search?q=a%26b+lang%3Ade"}
+	want := Links{Self: "/api/v1/search?q=a%26b+lang%3Ade&page=2", Next: "/api/v1/search?q=a%26b+lang%3Ade&page=3&cursor=c", Prev: "/api/v1/search?q=a%26b+lang%3Ade"}
 	if code != 200 || a.Query != "a&b lang:de" || a.Page != 2 || a.PerPage != 10 || a.Links != want || a.Total != 25 || len(a.Hits) != 10 || a.Suggestion != "better" ||
 		!reflect.DeepEqual(a.Hits[3], hits[3]) || a.Facets["site"][0].Count != 25 {
 		t.Errorf("%d %+v", code, a)
@@ -128,9 +128,10 @@ func TestAnswer(t *testing.T) {
 	if _, _, body := get(t, w, "/api/v1/search?q=a"); strings.Contains(body, "\u202e") || !strings.Contains(body, `\u202e`) {
 		t.Errorf("a terminal would obey %s", body)
 	}
-	if _, header, body := get(t, w, "/api/v1/search?q=%3Cscript%3E"); !strings.Contains(body, "/api/v1/search?q=%3Cscript%3E&page=2") || header.Get("X-Content-Type-Options") != "nosniff" {
+	if _, header, body := get(t, w, "/api/v1/search?q=%3Cscript%3E"); !strings.Contains(body, "/api/v1/search?q=%3Cscript%3E&page=2&cursor=c") || header.Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("links cannot be copied from %s", body)
 	}
+	w = New(Options{Crawl: answers(crawl.SearchAnswer{Hits: hits, Total: 500}, nil)})
 	if _, a := getJSON[Answer](t, w, "/api/search?q=a&page=3"); a.Links.Next != "" || a.Links.Prev != "/api/search?q=a&page=2" {
 		t.Errorf("the last page links to %+v", a.Links)
 	}
@@ -138,20 +139,9 @@ func TestAnswer(t *testing.T) {
 	if code, _, body := get(t, w, "/api/v1/search?q=a"); code != 200 || !strings.Contains(body, `"hits":[]`) || strings.Contains(body, `"next"`) {
 		t.Errorf("nothing found: %d %s", code, body)
 	}
-	// A lower bound: while pages are full there may be more, up to the last page that can be
-	// requested.
-	w = New(Options{Crawl: answers(crawl.SearchAnswer{Hits: hits, Total: 10, AtLeast: true}, nil)})
-	if _, a := getJSON[Answer](t, w, "/api/v1/search?q=a&page=1"); a.Links.Next == "" || !a.AtLeast {
-		t.Errorf("full page of a lower bound: %+v", a.Links)
-	}
-	// Only so many are listed if the best is first.
-	if _, a := getJSON[Answer](t, w, "/api/v1/search?q=a&page=29"); a.Links.Next == "" {
-		t.Error("page 29 has no link to page 30")
-	}
-	for _, page := range []string{"30", "100"} {
-		if _, a := getJSON[Answer](t, w, "/api/v1/search?q=a&page="+page); a.Links.Next != "" {
-			t.Errorf("page %s has a link to an empty page: %+v", page, a.Links)
-		}
+	f := answers(crawl.SearchAnswer{}, crawl.ErrCursor)
+	if code, p := getJSON[web.Details](t, New(Options{Crawl: f}), "/api/v1/search?q=a&cursor=x"); code != 400 || p.Parameter != "cursor" || !strings.Contains(p.Detail, "leave it out") {
+		t.Errorf("a cursor of nobody: %d %+v", code, p)
 	}
 }
 
@@ -162,7 +152,7 @@ func TestCursor(t *testing.T) {
 	for path, want := range map[string]Links{
 		"?q=a":                             {Self: "?q=a", Next: "?q=a&page=2&cursor=c2"},
 		"?q=a&per_site=3&page=100":         {Self: "?q=a&page=100&per_site=3", Next: "?q=a&page=101&per_site=3&cursor=c2", Prev: "?q=a&page=99&per_site=3"},
-		"?q=a&page=101&cursor=c1":          {Self: "?q=a&page=101&cursor=c1", Next: "?q=a&page=102&cursor=c2"},
+		"?q=a&page=101&cursor=c1":          {Self: "?q=a&page=101&cursor=c1", Next: "?q=a&page=102&cursor=c2", Prev: "?q=a&page=100"},
 		"?q=a&page=2&cursor=c1&verbatim=1": {Self: "?q=a&page=2&verbatim=1&cursor=c1", Next: "?q=a&page=3&verbatim=1&cursor=c2", Prev: "?q=a&verbatim=1"},
 	} {
 		want.Self, want.Next = "/api/v1/search"+want.Self, "/api/v1/search"+want.Next

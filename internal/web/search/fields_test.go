@@ -40,7 +40,7 @@ func TestFieldParameters(t *testing.T) {
 	for query, c := range map[string]struct{ parameter, says string }{
 		"q=a&version=new":     {"version", "16, >=15 or 14..16"},
 		"q=a&released=soon":   {"released", "2024-05-31"},
-		"q=a&sort=size":       {"sort", "kind, per, released, version, or -kind"},
+		"q=a&sort=size":       {"sort", "date, kind, per, released, version, or -date"},
 		"q=a&sort=breadcrumb": {"sort", "kind, per, released, version"},
 		"q=a&chapter=1":       {"chapter", "breadcrumb, kind, released, version"},
 	} {
@@ -51,7 +51,7 @@ func TestFieldParameters(t *testing.T) {
 			t.Errorf("%s: %d %+v", query, code, p)
 		}
 	}
-	if code, p := getJSON[web.Details](t, New(Options{Crawl: answers(crawl.SearchAnswer{}, nil)}), "/api/v1/search?q=a&sort=version"); code != 400 || !strings.Contains(p.Detail, "--sites") || !strings.Contains(p.Detail, "date works") {
+	if code, p := getJSON[web.Details](t, New(Options{Crawl: answers(crawl.SearchAnswer{}, nil)}), "/api/v1/search?q=a&sort=version"); code != 400 || !strings.Contains(p.Detail, "use date") {
 		t.Errorf("without fields: %d %+v", code, p)
 	}
 }
