@@ -64,6 +64,7 @@ type bench struct {
 	shards  int
 	manuals []manual
 	extra   []string // arguments for our own searches
+	reader  bool     // ours is told the reader's language
 	pages   []page
 	twin    map[string]string // place of a page: that of the first page of the host with its text
 	stop    []func()          // ends what engines started

@@ -51,6 +51,7 @@ func parse(args []string, stderr io.Writer) (s settings, err error) {
 	f.StringVar(&s.half, "half", "all", "tuning, aside or all: which queries to ask")
 	corpora := f.String("corpora", "manuals", "manuals (the nine that the ranking was made with), unseen or all")
 	extra := f.String("ours-args", "", "arguments for our own searches, separated by spaces: -ours-args \"--synonyms search/synonyms/gnucash.txt\"")
+	f.BoolVar(&s.reader, "reader", false, "send ours the language of the wanted page as Accept-Language, as the reader's browser would")
 	names := f.String("manuals", "", "which of these, by name (all)")
 	engines := f.String("engines", "ours,sqlite,xapian", "whom to ask; command is ours by a process for each query")
 	f.BoolVar(&s.reindex, "reindex", false, "index the kept crawl anew first")

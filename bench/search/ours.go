@@ -35,8 +35,9 @@ func (q query) within(everywhere bool) string {
 
 // served asks the JSON API of a running `curtsy serve`.
 type served struct {
-	pid  int
-	base string
+	pid    int
+	base   string
+	reader bool // send the reader's language, as a browser does
 }
 
 // newServed starts `curtsy serve` with extra arguments on a crawl that does not run. The process
@@ -47,7 +48,7 @@ func newServed(ctx context.Context, b *bench) (engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return served{cmd.Process.Pid, base}, nil
+	return served{cmd.Process.Pid, base, b.reader}, nil
 }
 
 // startServer starts a server that prints its address in its first line, and returns the part with
@@ -86,6 +87,9 @@ func (e served) ask(ctx context.Context, q query, everywhere bool) (hits []hit, 
 	if err != nil {
 		return nil, err
 	}
+	if e.reader {
+		req.Header.Set("Accept-Language", q.reader())
+	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return nil, err
@@ -95,9 +99,12 @@ func (e served) ask(ctx context.Context, q query, everywhere bool) (hits []hit, 
 	if err != nil {
 		return nil, err
 	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: %s", resp.Status, body)
+	}
 	var answer struct{ Hits []found }
-	if err := json.Unmarshal(body, &answer); err != nil || resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s: %w: %s", resp.Status, err, body)
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return nil, err
 	}
 	for _, f := range answer.Hits {
 		hits = append(hits, f.hit())

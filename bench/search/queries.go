@@ -4,6 +4,7 @@ import (
 	"crypto/md5"
 	"embed"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -50,6 +51,23 @@ func (q query) names(section string, one func(string) string) bool {
 		path, want, _ := strings.Cut(a, "#")
 		return id == want && one(place(page)) == one(q.manual.host()+path)
 	})
+}
+
+// part matches the language in the first directory of a wanted path, as in /fr/howto/auth.html.
+var part = regexp.MustCompile(`^/(?:gnucash-[a-z]+-)?([a-z]{2})(?:-[A-Za-z]{2})?/`)
+
+// reader returns the language of the person who asks: that of the wanted page, as far as the path
+// or the name of the manual has it, or else English.
+func (q query) reader() string {
+	if m := part.FindStringSubmatch(q.wanted[0]); m != nil {
+		return m[1]
+	}
+	for _, lang := range []string{"de", "es", "fr"} {
+		if strings.HasSuffix(q.manual.name, "-"+lang) {
+			return lang
+		}
+	}
+	return "en"
 }
 
 // load reads the queries of a manual.

@@ -172,6 +172,52 @@ func TestClasses(t *testing.T) {
 	}
 }
 
+// Ours is asked within the manual, in the reader's language if that is wanted, and its hits have
+// all their addresses and the section.
+func TestServed(t *testing.T) {
+	var got *http.Request
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if got = r; r.FormValue("q") == "bad" {
+			http.Error(w, "no such query", http.StatusBadRequest)
+			return
+		}
+		io.WriteString(w, `{"hits": [{"url": "http://a/1", "also": ["http://a/2"], "section": {"url": "http://a/1#x"}}, {"url": "http://a/3"}]}`)
+	}))
+	defer web.Close()
+	q := query{manual: manuals[0], text: "a & b", wanted: []string{"/fr/a.html"}}
+	for _, reader := range []bool{false, true} {
+		hits, err := served{base: web.URL, reader: reader}.ask(t.Context(), q, !reader)
+		if err != nil || len(hits) != 2 || !slices.Equal(hits[0].urls, []string{"http://a/1", "http://a/2"}) || hits[0].section != "http://a/1#x" || hits[1].section != "" {
+			t.Errorf("hits %v, %v", hits, err)
+		}
+		words, lang := "a & b", ""
+		if reader {
+			words, lang = "a & b site:postgresql.manual.test", "fr"
+		}
+		if got.FormValue("q") != words || got.Header.Get("Accept-Language") != lang {
+			t.Errorf("asked %q in %q, want %q in %q", got.FormValue("q"), got.Header.Get("Accept-Language"), words, lang)
+		}
+	}
+	q.text = "bad"
+	if _, err := (served{base: web.URL}).ask(t.Context(), q, true); err == nil || !strings.Contains(err.Error(), "no such query") {
+		t.Errorf("error %v, want the server's", err)
+	}
+}
+
+// The reader's language is that of the wanted page.
+func TestReader(t *testing.T) {
+	for path, want := range map[string]string{
+		"/fr/howto/auth.html": "fr", "/pt-br/index.html": "pt", "/en-US/text/a.html": "en", "/gnucash-help-de/a.html": "de", "/library/csv.html": "en", "/mod/x.html": "en",
+	} {
+		if got := (query{wanted: []string{path}}).reader(); got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+	if got := (query{manual: manual{name: "gimp-de"}, wanted: []string{"/a.html"}}).reader(); got != "de" {
+		t.Errorf("gimp-de: %s, want de", got)
+	}
+}
+
 // A hit names the section that answers if page and id are those of the query.
 func TestNamedSection(t *testing.T) {
 	q := query{manual: manuals[1], wanted: []string{"/a.html", "/b.html"}, anchors: []string{"/b.html#x"}}
