@@ -42,3 +42,6 @@ func (s *ids) tag(r *walk, e element, attrs []byte) {
 		s.heading, s.own = id, true
 	}
 }
+
+// ID is the Anchor of a Heading with its character references resolved; "" if it has none.
+func (s *Span) ID() string { return string(html.Value(s.Anchor)) }

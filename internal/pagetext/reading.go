@@ -86,8 +86,9 @@ func (x *Extractor) Read(pageURL canon.URL, contentType, charsetName string, bod
 }
 
 // ReadBeginning reads about the first most bytes of a page's text, or all of it if there is no
-// more. all reports which. It finds no links, but the anchors of headings. It recognises boilerplate by the beginning alone, so
-// Read may decide otherwise. Its NoSnippet spans are those of Read.
+// more. all reports which. It finds no links, but the anchors of headings. It recognises
+// boilerplate by the beginning alone, so Read may decide otherwise. Its NoSnippet spans are those
+// of Read.
 func (x *Extractor) ReadBeginning(contentType, charsetName string, body []byte, most int) (r Reading, all bool) {
 	return x.readSome("", contentType, charsetName, body, most)
 }

@@ -226,8 +226,8 @@ type Sort struct {
 // sortDate asks for an order by the date of the pages, unless a field has that name.
 const sortDate = "date"
 
-// Sort reads "date" or the name of a field, with a "-" before it if the highest value is to be first. It
-// returns nil for an empty name. An error says by what an answer can be sorted.
+// Sort reads "date" or the name of a field, with a "-" before it if the highest value is to be
+// first. It returns nil for an empty name. An error says by what an answer can be sorted.
 func (s Schema) Sort(by string) (*Sort, error) {
 	if by == "" {
 		return nil, nil

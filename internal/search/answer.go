@@ -37,8 +37,8 @@ const (
 // rules are the search rules of the crawl, or nil.
 //
 // A page with any word of the query that has weight is found, and its rank decides whether anybody
-// sees it. Only a query with a word in quotes or in title: requires all words, and so does one whose
-// answer is sorted by something else than the rank.
+// sees it. Only a query with a word in quotes or in title: requires all words, and so does one
+// whose answer is sorted by something else than the rank.
 func Run(ctx context.Context, r crawl.SearchRequest, schema query.Schema, rules *searchrules.Rules, shards Shards) (answer crawl.SearchAnswer, err error) {
 	answer = crawl.SearchAnswer{Hits: []crawl.Hit{}}
 	if r.Limit <= 0 {
@@ -158,8 +158,8 @@ func (s *searching) rank(f *reading) {
 // fewHits is the number of pages below which the query is read in another way, if it can be.
 const fewHits = 3
 
-// loosen asks again if few pages have what the query asks for, and notes what was read less strictly
-// than it was typed.
+// loosen asks again if few pages have what the query asks for, and notes what was read less
+// strictly than it was typed.
 func (s *searching) loosen(f *reading) {
 	message := ""
 	defer func() { f.loosened = message }()

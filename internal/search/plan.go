@@ -30,8 +30,8 @@ type Plan struct {
 	Facets []string `json:"facets,omitempty"`
 	// Sort is the field by which the hits are sorted. Nil: they are sorted by their score.
 	Sort *query.Sort `json:"sort,omitempty"`
-	// Section contains for Show, by address, the Nth of the section that answers the query best, plus
-	// one.
+	// Section contains for Show, by address, the Nth of the section that answers the query best,
+	// plus one.
 	Section map[string]uint32 `json:"section,omitempty"`
 	// Rules are what search rules require of the query; nil: nothing.
 	Rules *searchrules.Curation `json:"rules,omitempty"`
@@ -266,4 +266,37 @@ func matches(z *analysis.Tokenizer, a query.Atom) (all []Match) {
 func aloneUnspaced(word string) bool {
 	r := []rune(word)
 	return len(r) == 1 && analysis.Unspaced(r[0])
+}
+
+// Step is a step of a search, which every shard is asked for.
+type Step string
+
+// The steps in their order. Methods of Index with these names answer them.
+const (
+	StepTerms   Step = "terms"
+	StepSimilar Step = "similar"
+	StepRank    Step = "rank"
+	StepShow    Step = "show"
+	// StepSuggest is the only step of a suggestion.
+	StepSuggest Step = "suggest"
+)
+
+// Request is the request of one step. Its rows are Terms, Similar, Ranked, crawl.Hit or
+// Suggested.
+type Request struct {
+	*RankOptions          // of StepRank, else nil
+	Plan         *Plan    `json:"plan,omitempty"` // of all steps except StepSimilar
+	Step         Step     `json:"step,omitempty"`
+	URLs         []string `json:"urls,omitempty"` // of StepShow: the pages to show
+	// Words are of StepSimilar: the words to look for; and of StepSuggest: see Index.Suggest.
+	Words []string `json:"words,omitempty"`
+}
+
+// RankOptions belong to a Request of StepRank.
+type RankOptions struct {
+	Explain bool `json:"explain"` // list the signals of each hit
+	N       int  `json:"n"`       // how many hits are wanted
+	// After asks for the pages behind a position, in the order of the first stage or of the plan's
+	// field. Nil: the best pages, in the order of the second stage or of the field.
+	After *Position `json:"after,omitempty"`
 }

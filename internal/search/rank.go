@@ -56,7 +56,7 @@ type Ranking struct {
 	// See Plan.NearAt.
 	NearAt int `json:"nearAt,omitempty"`
 	// Section is that of Plan.Section; 0: none.
-	Section uint32 `json:"section,omitempty"`
+	Section uint32 `json:"nth,omitempty"`
 	// Key is what the hit is sorted by; nil unless the plan sorts by a field.
 	Key *sortKey `json:"key,omitempty"`
 }
@@ -65,8 +65,8 @@ type Ranking struct {
 // have too many different values.
 type Facet map[string]int64
 
-// Rank finds a shard's best pages for a complete plan, o.N of them and some more. It fails only when
-// the file does or ctx ends.
+// Rank finds a shard's best pages for a complete plan, o.N of them and some more. It fails only
+// when the file does or ctx ends.
 func (x *Index) Rank(ctx context.Context, p *Plan, o RankOptions) (r Ranked, err error) {
 	defer x.edge(&err)()
 	r = Ranked{Hits: []Ranking{}, Behind: x.Behind(), Facets: map[string]Facet{}}

@@ -141,7 +141,8 @@ func sortPlaces(all []occurrence) {
 // before end.
 func (s *scorer) places(m *Match, clause int, end uint32, all []*candidate, found [][][]occurrence) {
 	p := all[0].part
-	// A frequent part of a name, or a frequent alternative, is less than what makes the clause rare.
+	// A frequent part of a name, or a frequent alternative, is less than what makes the clause
+	// rare.
 	share := m.Weight
 	if idf := s.plan.Clauses[clause].IDF; idf > m.IDF {
 		share *= m.IDF / idf

@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/curtsy/curtsy/internal/crawl"
-	"github.com/curtsy/curtsy/internal/html"
 	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/internal/pagetext"
 	"github.com/curtsy/curtsy/internal/search/analysis"
@@ -206,7 +205,7 @@ func sectionOf(p *pages.Page, heading *pagetext.Span, body []byte) *crawl.Sectio
 	if title == "" || title == p.Title {
 		return nil
 	}
-	to := url.URL{Fragment: string(html.Value(heading.Anchor))}
+	to := url.URL{Fragment: heading.ID()}
 	return &crawl.Section{Title: title, URL: string(p.URL) + to.String()}
 }
 

@@ -14,9 +14,9 @@ import (
 // says or, if it says nothing, by its words. A page in the place of another language, which is not
 // translated yet, is a copy of the page in its own language.
 //
-// A pinned page is the hit. Otherwise it is the page in the first of the reader's languages. Without
-// one it is the best, or the one in English if that is nearly as good: names are the same in all
-// languages, and then nothing says which translation is wanted.
+// A pinned page is the hit. Otherwise it is the page in the first of the reader's languages.
+// Without one it is the best, or the one in English if that is nearly as good: names are the same
+// in all languages, and then nothing says which translation is wanted.
 
 // nearlyAsGood is the part of the best score with which a translation may be the hit instead.
 const nearlyAsGood = 0.9
@@ -24,8 +24,8 @@ const nearlyAsGood = 0.9
 // maxTranslations is the maximum number of translations that are listed with a hit.
 const maxTranslations = 30
 
-// placeOf returns the address of a page with a sign in the place of the page's language; ok is false
-// if the language is not in the address: /de/, .html.de, index.de.html, ?lang=de.
+// placeOf returns the address of a page with a sign in the place of the page's language; ok is
+// false if the language is not in the address: /de/, .html.de, index.de.html, ?lang=de.
 func placeOf(address, lang string) (place string, ok bool) {
 	if lang == "" {
 		return "", false

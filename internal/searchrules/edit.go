@@ -22,8 +22,8 @@ const (
 )
 
 // Edit changes the text of a file of search rules, which may be empty: for exactly one query, a URL
-// is pinned behind those that are already, or hidden, or neither. Comments are kept, and the rest of
-// the text means the same, but may be indented in another way. An error says what is wrong with
+// is pinned behind those that are already, or hidden, or neither. Comments are kept, and the rest
+// of the text means the same, but may be indented in another way. An error says what is wrong with
 // the query or the URL, or that the result would exceed a limit.
 func Edit(text, typed, url string, way Way) (string, error) {
 	u, err := canon.Parse(url)

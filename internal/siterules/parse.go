@@ -15,8 +15,9 @@ import (
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
-// Parse reads the text of a file. Name is that of the file, for messages. An error is a *rulefile.Error,
-// which lists the mistakes, each with its line and column and what would be accepted.
+// Parse reads the text of a file. Name is that of the file, for messages. An error is a
+// *rulefile.Error, which lists the mistakes, each with its line and column and what would be
+// accepted.
 func Parse(name, text string) (*Rules, error) {
 	p := &parser{rules: &Rules{name: name}, ids: map[string]int{}, names: map[string]*field{}}
 	p.Name = name
