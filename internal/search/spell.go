@@ -175,25 +175,6 @@ func (a Spelled) compare(b Spelled) int {
 	return cmp.Or(cmp.Compare(a.Off, b.Off), same, cmp.Compare(b.Pages, a.Pages), cmp.Compare(a.Word, b.Word))
 }
 
-// nearest are the words that replace each word: the nearest that any page of any shard has.
-func nearest(words []string, sums map[string][]Spelled) map[string][]Form {
-	best := map[string][]Form{}
-	for _, w := range words {
-		found := sums[w]
-		for i, f := range found {
-			if f.Off > found[0].Off || f.Same != found[0].Same || f.Off > 0 && i == 3 || i == maxForms {
-				break
-			}
-			weight := weightBegins
-			if f.Off > 0 {
-				weight = weightSpelled
-			}
-			best[w] = append(best[w], Form{f.Word, weight, f.Pages})
-		}
-	}
-	return best
-}
-
 // addSimilar adds up the results of the shards for each word, nearest first.
 func addSimilar(all []Similar) map[string][]Spelled {
 	sums, out := map[string]map[string]Spelled{}, map[string][]Spelled{}
