@@ -193,7 +193,7 @@ func (f *reading) top() (best float64) {
 // named reports whether one of the best hits has a word in its title or address, or has a section
 // with a heading that the query names.
 func (f *reading) named(word string) bool {
-	hits, _, _ := f.merge(defaultLimit)
+	hits, _, _ := f.merge()
 	return slices.ContainsFunc(hits[:min(len(hits), defaultLimit)], func(h crawl.Hit) bool {
 		return h.SectionNth > 0 || strings.Contains(analysis.Lower(h.Title), word) || strings.Contains(analysis.Lower(h.URL), word)
 	})

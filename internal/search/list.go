@@ -77,19 +77,19 @@ type listed struct {
 
 // list returns the hits that were asked for.
 func (s *searching) list(f *reading) (l listed) {
-	if s.from.After != nil {
+	if s.from.After != nil || f.p.Sort != nil {
 		return s.more(f, f.ranked, s.from, s.r.Limit, nil)
 	}
 	o, end := s.options(), s.from.Offset+s.r.Limit
-	raw, rankings, last := f.merge(o.N + spare)
+	raw, rankings, last := f.merge()
 	l.hits = s.arrange(f.p, raw, rankings)
-	if f.p.Sort == nil && len(l.hits) <= end && o.N < maxCandidates && len(raw) < int(min(f.count, maxCandidates)) {
+	if len(l.hits) <= end && o.N < maxCandidates && len(raw) < int(min(f.count, maxCandidates)) {
 		// So many pages are copies of others that there may be too few.
 		o.N = maxCandidates
 		var err error
 		f.ranked, err = s.shards.Rank(s.ctx, f.p, o)
 		s.failed(err)
-		raw, rankings, last = f.merge(o.N + spare)
+		raw, rankings, last = f.merge()
 		l.hits = s.arrange(f.p, raw, rankings)
 	}
 	l.all = int64(len(raw)) >= f.count
@@ -139,9 +139,15 @@ func (s *searching) more(f *reading, ranked []Ranked, at cursor, limit int, show
 		n++
 	}
 	l.hits, l.page = hits, hits[min(at.Offset, len(hits)):]
-	if len(raw) > n {
-		h := &raw[n-1]
-		l.next = cursor{After: positionOf(h.URL, rankings)}.String()
+	if at.After == nil && int64(len(raw)) >= f.count {
+		l.all, l.hits = true, s.arrange(f.p, slices.Clone(raw), rankings)
+	}
+	switch {
+	case len(raw) == n:
+	case s.r.PerSite > 0 && at.After == nil: // what was before decides how many more of a site there are
+		l.next = cursor{Offset: want}.String()
+	default:
+		l.next = cursor{After: positionOf(raw[n-1].URL, rankings)}.String()
 	}
 	return l
 }
@@ -169,16 +175,8 @@ func (p *Plan) comparePositions(a, b *Position) int {
 }
 
 // merge makes one list of the pages of all shards, best first. last is the position behind which
-// the list continues. most limits the pages of a plan that sorts, because shards have returned no
-// more than that.
-func (f *reading) merge(most int) (hits []crawl.Hit, rankings map[string]*Ranking, last *Position) {
-	if f.p.Sort != nil {
-		hits, rankings = f.inOrder()
-		if hits = hits[:min(len(hits), most)]; len(hits) > 0 {
-			last = positionOf(hits[len(hits)-1].URL, rankings)
-		}
-		return hits, rankings, last
-	}
+// the list continues.
+func (f *reading) merge() (hits []crawl.Hit, rankings map[string]*Ranking, last *Position) {
 	var first []float64
 	for _, r := range f.ranked {
 		first = append(first, r.First...)

@@ -2,6 +2,7 @@ package search
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 
@@ -53,15 +54,24 @@ func placeOf(address, lang string) (place string, ok bool) {
 	return "", false
 }
 
+// shortWords iterates over the words of two letters of an address, which may be languages.
+func shortWords(address string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for word := range strings.FieldsFuncSeq(canon.URL(address).PathQuery(), func(r rune) bool { return r > 127 || !letter(byte(r)) }) {
+			if len(word) == 2 && !yield(word) {
+				return
+			}
+		}
+	}
+}
+
 func letter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
 // translated makes one hit of translations of a page. Hits are best first, before and after.
 func (s *searching) translated(hits []crawl.Hit) []crawl.Hit {
 	groups := map[string][]int{} // by place
-	langs := map[string]bool{}
 	var rest []int
 	for i := range hits {
-		langs[hits[i].Lang] = true
 		if place, ok := placeOf(hits[i].URL, hits[i].Lang); ok {
 			groups[place] = append(groups[place], i)
 		} else {
@@ -75,9 +85,12 @@ func (s *searching) translated(hits []crawl.Hit) []crawl.Hit {
 	// A page in the place of a language that it is not in waits for its translation.
 	untranslated := map[int][]int{} // by the hit of which it is a copy
 	for _, i := range rest {
-		for lang := range langs {
-			place, ok := placeOf(hits[i].URL, lang)
-			if !ok || hits[i].Pinned {
+		if hits[i].Pinned {
+			continue
+		}
+		for word := range shortWords(hits[i].URL) {
+			place, ok := placeOf(hits[i].URL, word)
+			if !ok {
 				continue
 			}
 			at := slices.IndexFunc(groups[place], func(j int) bool { return hits[j].Lang == hits[i].Lang })
@@ -85,8 +98,8 @@ func (s *searching) translated(hits []crawl.Hit) []crawl.Hit {
 				j := groups[place][at]
 				untranslated[j], dropped[i] = append(untranslated[j], i), true
 				hits[j].Score = max(hits[j].Score, hits[i].Score)
+				break
 			}
-			break
 		}
 	}
 	for j, copies := range untranslated {
