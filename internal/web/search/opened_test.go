@@ -22,6 +22,8 @@ func (r *recorder) Opened(normal, url string, rank int) {
 	r.calls = append(r.calls, fmt.Sprint("opened ", normal, " ", url, " ", rank))
 }
 
+func (r *recorder) Completions(string, int) []string { return nil }
+
 func two() crawl.SearchAnswer {
 	return crawl.SearchAnswer{Total: 40, Hits: []crawl.Hit{
 		{URL: "https://a.example/1", Title: "One"},

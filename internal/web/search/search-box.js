@@ -100,7 +100,9 @@ function attach(box) {
     let a;
     try { a = await query("/api/v1/suggest", {q, limit: 5}); } catch (e) { return; } // typing goes on without
     close();
-    options = [...a.queries.map((text) => ({text})), ...a.pages.filter((p) => safe(p.url)).map((p) => ({text: p.title, url: p.url}))];
+    const tail = " " + filter; // a query was recorded with its filter
+    const texts = (a.frequent || []).map((x) => filter && x.endsWith(tail) ? x.slice(0, -tail.length) : x).concat(a.queries);
+    options = [...[...new Set(texts)].map((text) => ({text})), ...a.pages.filter((p) => safe(p.url)).map((p) => ({text: p.title, url: p.url}))];
     options.forEach((o, i) => {
       o.row = make("li", {id: "o" + i, role: "option", "aria-selected": "false"}, o.text);
       if (o.url) o.row.append(make("small", {}, new URL(o.url).host));

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -17,6 +18,9 @@ import (
 // Suggestions are what /api/v1/suggest answers.
 type Suggestions struct {
 	Query string `json:"query"` // as far as it was typed
+	// Frequent are queries that begin so and that several searches asked for, the most frequent
+	// first. Without a Recorder there are none.
+	Frequent []string `json:"frequent,omitempty"`
 	crawl.SuggestAnswer
 }
 
@@ -27,6 +31,7 @@ const (
 	maxTyped        = 256 // bytes; people type no more before they search
 	maxSuggestions  = 20
 	usualSuggested  = 8
+	maxFrequent     = 3
 )
 
 // suggestParams are the parameters of a request for suggestions.
@@ -58,12 +63,31 @@ func (w *Web) suggest(rw http.ResponseWriter, r *http.Request) {
 			web.SendProblem(rw, w.failed(r.Context(), p.typed, err))
 			return
 		}
+		a.addFrequent(w.o.Recorder, p.limit)
 	}
 	if !p.openSearch {
 		web.SendJSON(rw, http.StatusOK, "application/json", a)
 		return
 	}
-	web.SendJSON(rw, http.StatusOK, suggestionsType, []any{a.Query, a.Queries})
+	queries := append(slices.Clone(a.Frequent), a.Queries...)
+	web.SendJSON(rw, http.StatusOK, suggestionsType, []any{a.Query, queries[:min(len(queries), p.limit)]})
+}
+
+// addFrequent adds frequent queries, without the one that was typed and without those that complete
+// its last word, which would be offered twice.
+func (a *Suggestions) addFrequent(r Recorder, limit int) {
+	if r == nil {
+		return
+	}
+	typed := strings.TrimRight(a.Query, " ")
+	for _, q := range r.Completions(a.Query, maxFrequent+1) {
+		if !strings.EqualFold(q, typed) && len(a.Frequent) < min(limit, maxFrequent) {
+			a.Frequent = append(a.Frequent, q)
+		}
+	}
+	a.Queries = slices.DeleteFunc(slices.Clone(a.Queries), func(q string) bool {
+		return slices.ContainsFunc(a.Frequent, func(f string) bool { return strings.EqualFold(f, q) })
+	})
 }
 
 // parseSuggest reads the parameters of a request for suggestions.
