@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -8,7 +9,9 @@ import (
 	"github.com/curtsy/curtsy/cmd/curtsy/internal/term"
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/cli"
+	"github.com/curtsy/curtsy/internal/config"
 	"github.com/curtsy/curtsy/internal/query"
+	"github.com/curtsy/curtsy/internal/queryreport"
 	"github.com/spf13/cobra"
 )
 
@@ -17,6 +20,8 @@ const (
 	maxQueries = 1000
 	// maxQueriesFile is how many bytes the file of --queries has at most.
 	maxQueriesFile = maxQueries * (query.MaxBytes + 1)
+	// usualQueries is how many queries of the report are asked if none are given.
+	usualQueries = 20
 )
 
 // previewed is what changes for one query. --json prints it.
@@ -29,33 +34,38 @@ type previewed struct {
 func (a *commands) previewCommand() *cobra.Command {
 	var file string
 	var asJSON bool
+	cfg := config.NewReader()
 	cmd := &cobra.Command{
 		Use:   "preview FILE [QUERY…]",
 		Short: "Show what other search rules would change",
 		Long: `Show for queries the first ten results by the search rules in a file, and how each has moved
 against the rules of the crawl. Nothing is changed. The queries are arguments (put each in quotes
-for the shell), or lines of the file in --queries.`,
+for the shell), or lines of the file in --queries. Without any, they are the 20 most frequent ones
+of those that were recorded in --dir with --query-report.`,
 		Annotations: cli.ExitCodes("0 The preview was printed.", "1 The crawl does not answer.", "2 The command line or the file is wrong."),
-		Example: `  curtsy search-rules preview search.yaml "install windows" upgrade
+		Example: `  curtsy search-rules preview search.yaml
+  curtsy search-rules preview search.yaml "install windows" upgrade
   curtsy search-rules preview search.yaml --queries frequent.txt`,
 		Args: func(_ *cobra.Command, args []string) error {
-			switch {
-			case len(args) == 0:
-				return app.Usage(`preview needs a file of search rules and queries; use for example: curtsy search-rules preview search.yaml "install windows"`)
-			case len(args) == 1 && file == "":
-				return app.Usage(`preview needs queries; use for example: curtsy search-rules preview %s "install windows", or --queries FILE`, args[0])
+			if len(args) == 0 {
+				return app.Usage(`preview needs a file of search rules; use for example: curtsy search-rules preview search.yaml "install windows"`)
 			}
 			return nil
 		},
 	}
 	cmd.Flags().StringVar(&file, "queries", "", "read queries from this `FILE`, one a line")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines, one query a line")
-	return a.Reading(cmd, func(cmd *cobra.Command, from *asker.Crawl, args []string) error {
+	return a.ReadingWith(cmd, cfg, func(cmd *cobra.Command, from *asker.Crawl, args []string) error {
 		rules, _, err := readRules(args[0])
 		if err != nil {
 			return err
 		}
-		queries, err := queriesOf(args[1:], file)
+		var queries []string
+		if len(args) == 1 && file == "" {
+			queries, err = frequent(cfg.Dir, args[0])
+		} else {
+			queries, err = queriesOf(args[1:], file)
+		}
 		if err != nil {
 			return err
 		}
@@ -84,6 +94,24 @@ for the shell), or lines of the file in --queries.`,
 		_, err = fmt.Fprintf(a.Stdout, "%d of %d queries would change\n", changed, len(queries))
 		return err
 	})
+}
+
+// frequent are the most frequent queries that were recorded in a data directory. rules is the name
+// of the file of a preview, for the error if there are none.
+func frequent(dir, rules string) (some []string, err error) {
+	all, err := queryreport.Read(queryreport.File(dir), 0)
+	if err != nil && !errors.Is(err, queryreport.ErrNone) {
+		return nil, err
+	}
+	if len(all) == 0 {
+		return nil, app.Usage(`preview needs queries, and none are recorded in %s; use for example: curtsy search-rules preview %s "install windows", or --queries FILE; to record what is searched for, run curtsy serve --query-report --dir %s`,
+			queryreport.File(dir), rules, dir)
+	}
+	all = queryreport.Select(all, queryreport.Frequent)
+	for _, q := range all[:min(len(all), usualQueries)] {
+		some = append(some, q.Query)
+	}
+	return some, nil
 }
 
 // queriesOf are the queries of a preview: the arguments, and the lines of a file.

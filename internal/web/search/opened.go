@@ -20,8 +20,8 @@ import (
 // Recorder records what is searched for, and which hits are opened. It never learns who asked. Its
 // methods are called from many goroutines.
 type Recorder interface {
-	// Completions returns at most n frequent queries that begin with a prefix and have results, most
-	// frequent first.
+	// Completions returns at most n frequent queries that begin with a prefix and have results,
+	// most frequent first.
 	Completions(prefix string, n int) []string
 	Asked(normal string, total int64, listed bool)
 	Opened(normal, url string, rank int)

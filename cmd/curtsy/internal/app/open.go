@@ -63,7 +63,11 @@ func (a *App) Reach(ctx context.Context, cfg *config.Reader) (*asker.Crawl, erro
 
 // Reading makes a command that opens a crawl and prints something of it.
 func (a *App) Reading(cmd *cobra.Command, run func(cmd *cobra.Command, from *asker.Crawl, args []string) error) *cobra.Command {
-	cfg := config.NewReader()
+	return a.ReadingWith(cmd, config.NewReader(), run)
+}
+
+// ReadingWith is Reading with settings that run needs, too; they are complete when it is called.
+func (a *App) ReadingWith(cmd *cobra.Command, cfg *config.Reader, run func(cmd *cobra.Command, from *asker.Crawl, args []string) error) *cobra.Command {
 	return Configured(cmd, cfg, func(cmd *cobra.Command, args []string, _ *config.Source) error {
 		from, err := a.Open(cmd.Context(), cfg)
 		if err != nil {
