@@ -21,8 +21,8 @@ func functions(anchor func(id string) string) []pages.Page {
 	}
 }
 
-// A hit names and links to the section that answers, by whatever id leads there. Its snippet is from
-// that section.
+// A hit names and links to the section that answers, by whatever id leads there. Its snippet is
+// from that section.
 func TestHitNamesTheSection(t *testing.T) {
 	for _, anchor := range []func(id string) string{
 		func(id string) string { return `<h2 id="` + id + `">The ` + id + ` function</h2>` },
