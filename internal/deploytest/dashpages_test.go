@@ -3,8 +3,10 @@
 package deploytest
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"os"
@@ -17,6 +19,7 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 
+	"github.com/curtsy/curtsy/internal/queryreport"
 	"github.com/curtsy/curtsy/internal/simweb"
 	"github.com/curtsy/curtsy/internal/testaid"
 )
@@ -24,13 +27,25 @@ import (
 // crawlWithDashboard starts a crawl of a simulated web and returns the address of its dashboard.
 func crawlWithDashboard(t *testing.T, web *simweb.Server, args ...string) (at string) {
 	t.Helper()
+	return crawlWithDashboardIn(t, dataDir(t), web, args...)
+}
+
+// dataDir is the name of a data directory for a crawl.
+func dataDir(t *testing.T) string {
+	t.Helper()
 	// The name is on pages of which pictures may be kept.
 	dir, err := os.MkdirTemp("", "curtsy-")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	args = append([]string{"crawl", "--dir", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0", "--allow-private", "--resolve", web.Resolve()}, args...)
+	return filepath.Join(dir, "data")
+}
+
+// crawlWithDashboardIn is crawlWithDashboard with a data directory.
+func crawlWithDashboardIn(t *testing.T, data string, web *simweb.Server, args ...string) (at string) {
+	t.Helper()
+	args = append([]string{"crawl", "--dir", data, "--listen", "127.0.0.1:0", "--allow-private", "--resolve", web.Resolve()}, args...)
 	// The crawl is not finished when the test ends, and its exit status shows it.
 	p := launch(t, filepath.Join(t.TempDir(), "log"), "curtsy crawl", "curtsy", args...)
 	t.Cleanup(func() {
@@ -93,7 +108,9 @@ func TestExternalDashboardPages(t *testing.T) {
 	}
 	defer web.Close()
 	web.Override(evilPage, &simweb.Answer{Body: "<!DOCTYPE html><title>" + evilTitle + "</title><p>Zyzzyva <b>words</b> stand here.</p>"})
-	at := crawlWithDashboard(t, web, "--delay", "50ms", "--contact", "me@example.org", web.Seeds()[0], evilPage)
+	dir := dataDir(t)
+	recordQueries(t, dir)
+	at := crawlWithDashboardIn(t, dir, web, "--delay", "50ms", "--contact", "me@example.org", web.Seeds()[0], evilPage)
 
 	var data string
 	eventually(t, "a dataset, a mirror, a server of mobile robots and the page with a bad title are there", func() bool {
@@ -103,12 +120,18 @@ func TestExternalDashboardPages(t *testing.T) {
 		return data != "" && strings.Contains(body(t, at+"/mirrors"), "h0006.sim.test") && strings.Contains(body(t, at+"/mobile-robots"), "agents.sim.test") &&
 			strings.Contains(body(t, at+"/search?q=zyzzyva"), "evil.html")
 	})
+	rules := filepath.Join(t.TempDir(), "search.yaml")
+	if err := os.WriteFile(rules, []byte(someRules), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run(t, program(t, "curtsy"), "search-rules", "apply", "--dir", dir, rules)
 	evil := url.QueryEscape(evilPage)
 	pages := []struct{ name, path, heading string }{
 		{"overview", "/", "Running"}, {"pages", "/pages", "Pages"}, {"hosts", "/hosts?sort=stored&down=1", "Hosts"}, {"host", "/host/h0000.sim.test", "h0000.sim.test"},
 		{"robots", "/robots?url=" + url.QueryEscape("http://h0002.sim.test/"), "robots.txt"}, {"explain", "/explain?url=" + evil, "Explain a URL"},
 		{"search", "/search?q=quiet+harbor", ""}, {"datasets", "/datasets", "Datasets"}, {"dataset", data, ""}, {"mirrors", "/mirrors", "Mirrors"}, {"updates", "/updates", "Updates"},
 		{"log", "/log", "Log"}, {"mobile-robots", "/mobile-robots", "Mobile robots"}, {"copy", "/copy?url=" + evil, "Stored text of"}, {"settings", "/settings", "Settings"},
+		{"queries", "/queries", "Queries"}, {"search-rules", "/search-rules?q=quiet+harbor", "Search rules"},
 	}
 	for _, width := range []int64{1280, 800, 360} {
 		t.Run(fmt.Sprint(width), func(t *testing.T) {
@@ -148,6 +171,39 @@ func TestExternalDashboardPages(t *testing.T) {
 				t.Errorf("the title that is a script is not shown as text: %s", got)
 			}
 		})
+	}
+}
+
+// someRules pin a page, hide another, and have a synonym.
+const someRules = `synonyms: |
+  harbor, harbour, port
+results:
+  - query: quiet harbor
+    pin: [http://h0000.sim.test/]
+    hide: [http://h0000.sim.test/p/1.html]
+demote:
+  - {site: h0001.sim.test, by: 0.5}
+weights: {title: 1.5, freshness: 1}
+`
+
+// recordQueries writes a report of queries into a data directory: frequent ones, some without
+// results, and hits that were opened.
+func recordQueries(t *testing.T, data string) {
+	t.Helper()
+	r := queryreport.New(data, slog.New(slog.DiscardHandler))
+	for i, q := range []string{"quiet harbor", "harbor dues", "tide tables", "lighthouse", "pilot boat site:h0000.sim.test", "harbour master", "opening hours of the lock in winter", strings.Repeat("unbroken", 20)} {
+		for range 40 - 5*i {
+			r.Asked(q, int64(i%3*127), true)
+		}
+		if i%3 > 0 {
+			r.Opened(q, fmt.Sprintf("http://h0000.sim.test/p/%d.html", i), i)
+		}
+	}
+	r.Opened("tide tables", "http://h0001.sim.test/a/rather/long/path/of/a/page/of/which/there/are/many.html", 7)
+	over, stop := context.WithCancel(t.Context())
+	stop()
+	if err := r.Run(over); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -27,6 +27,7 @@ func TestExternalSearchBox(t *testing.T) {
 		t.Run(fmt.Sprint(width), func(t *testing.T) { searchBox(t, width) })
 	}
 	t.Run("Stranger", strangersBox)
+	t.Run("Frequent", frequentBox)
 	t.Run("Pictures", boxPictures)
 }
 
@@ -77,15 +78,49 @@ func boxPictures(t *testing.T) {
 // docs/guides/search.md.
 func boxPage(t *testing.T, base string) *httptest.Server {
 	t.Helper()
-	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		filter := ""
+		if r.URL.RawQuery == "filter" {
+			filter = ` data-filter="site:docs.example.org"`
+		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src "+base+"; connect-src "+base)
 		fmt.Fprintf(w, `<!DOCTYPE html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">
 <title>A manual</title><h1>A manual</h1><p>Its own text.</p>
-<div data-curtsy-search="%s" data-placeholder="Search the manual"></div><script src="%s/search-box.js" defer></script>`, base, base)
+<div data-curtsy-search="%s"%s data-placeholder="Search the manual"></div><script src="%s/search-box.js" defer></script>`, base, filter, base)
 	}))
 	t.Cleanup(site.Close)
 	return site
+}
+
+// often has frequent queries, one of a box that adds a filter.
+type often struct{}
+
+func (often) Asked(string, int64, bool)  {}
+func (often) Opened(string, string, int) {}
+func (often) Completions(typed string, _ int) []string {
+	return []string{typed + "bor dues", typed + "vest site:docs.example.org", "harbour site:b.example"}
+}
+
+// frequentBox: frequent queries come first, without the filter that the box adds to each query and
+// none of them twice.
+func frequentBox(t *testing.T) {
+	srv := httptest.NewUnstartedServer(nil)
+	base := "http://" + srv.Listener.Addr().String()
+	site := boxPage(t, base)
+	srv.Config.Handler = search.New(search.Options{Crawl: madeUp{}, Origins: []string{site.URL}, Recorder: often{}})
+	srv.Start()
+	defer srv.Close()
+	b := startBrowser(t, 800, true)
+	b.open(site.URL + "?filter")
+	b.until("the box is there", `!!document.querySelector('[data-curtsy-search]').shadowRoot`)
+	eval[bool](b, inBox("input")+`.focus() || true`)
+	b.do(chromedp.KeyEvent("har"))
+	b.until("suggestions appear", `!`+inBox("#list")+`.hidden`)
+	want := "harbor dues|harvest|harbour site:b.example|harbor|Harbors </title>"
+	if got := eval[string](b, `[...`+inBox("#list")+`.children].map(o => o.firstChild.data).join('|')`); !strings.HasPrefix(got, want) {
+		t.Errorf("suggested: %s, want %s", got, want)
+	}
 }
 
 // inBox is an expression for an element of the box.

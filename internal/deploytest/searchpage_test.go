@@ -188,6 +188,7 @@ func TestExternalSearchPage(t *testing.T) {
 	for _, width := range []int64{1200, 360} {
 		t.Run(fmt.Sprint(width), func(t *testing.T) { searchAnswers(t, width) })
 	}
+	t.Run("Pictures", answerPictures)
 }
 
 // searchCrawl crawls a small web and searches it, without scripts.
@@ -284,6 +285,51 @@ func (madeUp) Suggest(_ context.Context, r crawl.SuggestRequest) (crawl.SuggestA
 
 // Fields: the crawl has no site rules.
 func (madeUp) Fields(context.Context) (query.Schema, error) { return nil, nil }
+
+// pilots answers as a crawl of manuals would, for pictures: with a corrected word, a section,
+// translations and other addresses.
+type pilots struct{ madeUp }
+
+func (pilots) Search(context.Context, crawl.SearchRequest) (a crawl.SearchAnswer, err error) {
+	a.Total, a.Corrected = 3, "harbour lights"
+	a.Facets = map[string][]crawl.FacetValue{"site": {{Value: "docs.example.org", Count: 2}, {Value: "pilots.example", Count: 1}}, "lang": {{Value: "en", Count: 2}, {Value: "de", Count: 1}}, "year": {{Value: "2026", Count: 3}}}
+	for i, h := range []crawl.Hit{
+		{URL: "https://docs.example.org/16/night", Title: "Entering a harbour at night", Lang: "en", Section: &crawl.Section{Title: "Leading lights", URL: "https://docs.example.org/16/night#leading"},
+			Translations: []crawl.Translation{{Lang: "de", URL: "https://docs.example.org/de/night"}, {Lang: "fr", URL: "https://docs.example.org/fr/night"}},
+			Also:         []string{"https://docs.example.org/15/night", "https://mirror.example/16/night"}},
+		{URL: "https://docs.example.org/16/lights", Title: "Harbour lights", Lang: "en", Translations: []crawl.Translation{{Lang: "cs", URL: "https://docs.example.org/cs/lights"}}},
+		{URL: "https://pilots.example/handbuch/lichter", Title: "Lichter eines Hafens", Lang: "de", Section: &crawl.Section{Title: "Leitfeuer", URL: "https://pilots.example/handbuch/lichter#leitfeuer"}},
+	} {
+		snippet := "The lights of a harbour are red to port and green to starboard. Two leading lights above each other show the way through the channel."
+		h.Marks = [][2]int{{4, 10}, {16, 23}, {76, 82}}
+		if h.Lang == "de" {
+			snippet, h.Marks = "Die Lichter eines Hafens sind an Backbord rot und an Steuerbord grün.", [][2]int{{4, 11}, {18, 24}}
+		}
+		h.Snippet, h.Type, h.Size, h.Date = &snippet, "text/html", int64(18+i)<<10, crawl.Date{Time: time.Date(2026, 5, 3+i, 0, 0, 0, 0, time.UTC)}
+		a.Hits = append(a.Hits, h)
+	}
+	return a, nil
+}
+
+// answerPictures makes the pictures of an answer in docs/img.
+func answerPictures(t *testing.T) {
+	srv := httptest.NewServer(search.New(search.Options{Crawl: pilots{}, Name: "manuals"}))
+	defer srv.Close()
+	for _, width := range []int64{1280, 800, 360} {
+		b := startBrowser(t, width, false)
+		what := fmt.Sprintf("the answer, %d px", width)
+		for _, scheme := range []string{"light", "dark"} {
+			b.scheme(scheme)
+			b.open(srv.URL + "/search?q=harbor+lihgts")
+			b.fits(what)
+			b.contrast(what + ", " + scheme)
+			b.shot(fmt.Sprintf("answer-%d-%s", width, scheme), 1200)
+		}
+		if got := b.text("main"); !strings.Contains(got, "Showing results for harbour lights") || !strings.Contains(got, "Leading lights") || !strings.Contains(got, "Also in: Deutsch") {
+			t.Errorf("%s: %s", what, got)
+		}
+	}
+}
 
 // searchAnswers checks answers that have everything, some of it hostile.
 func searchAnswers(t *testing.T, width int64) {
