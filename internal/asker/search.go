@@ -98,6 +98,10 @@ func (s *shards) Similar(ctx context.Context, words []string) ([]search.Similar,
 	return step[search.Similar](ctx, s, search.Request{Step: search.StepSimilar, Words: words})
 }
 
+func (s *shards) Words(ctx context.Context, url string) ([]search.PageWords, error) {
+	return step[search.PageWords](ctx, s, search.Request{Step: search.StepWords, URLs: []string{url}})
+}
+
 func (s *shards) Rank(ctx context.Context, p *search.Plan, o search.RankOptions) ([]search.Ranked, error) {
 	return step[search.Ranked](ctx, s, search.Request{Step: search.StepRank, Plan: p, RankOptions: &o})
 }

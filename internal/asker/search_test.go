@@ -144,14 +144,18 @@ func TestIndexerDiesDuringASearch(t *testing.T) {
 		}
 		t.Cleanup(s.Shutdown)
 		lives, dies := indexed(t, []int{0, 1}, "Of animals"), indexed(t, []int{2, 3}, "Numbat")
-		for _, step := range []search.Step{"no", search.StepTerms, search.StepSimilar, search.StepRank, search.StepShow} {
+		for _, step := range []search.Step{"no", search.StepTerms, search.StepSimilar, search.StepWords, search.StepRank, search.StepShow} {
 			for _, between := range []bool{false, true} {
 				name := fmt.Sprintf("%s-%v", step, between)
 				query := "numbat"
 				if step == search.StepSimilar {
 					query = "numbta"
 				}
-				a, err := dying(t, s, name, lives, dies, step, between).Search(t.Context(), crawl.SearchRequest{Query: query})
+				r := crawl.SearchRequest{Query: query}
+				if step == search.StepWords {
+					r = crawl.SearchRequest{Like: "https://h0.example/3"}
+				}
+				a, err := dying(t, s, name, lives, dies, step, between).Search(t.Context(), r)
 				on := map[string]int{}
 				for _, h := range a.Hits {
 					on[string(canon.URL(h.URL).Host())[:2]]++

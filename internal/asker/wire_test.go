@@ -29,7 +29,7 @@ func rows() map[string][]any {
 		all[q.Name] = []any{reflect.Zero(q.Row).Interface()}
 	}
 	all[questions.Export.Name] = []any{crawl.PageRecord{}, crawl.PageRemoved{}, crawl.PageChunk{}, crawl.LinkRow{}, crawl.PageLinks{}, crawl.LeftOut{}}
-	all[questions.Search.Name] = []any{search.Terms{}, search.Similar{}, search.Ranked{}, crawl.Hit{}, search.Suggested{}}
+	all[questions.Search.Name] = []any{search.Terms{}, search.Similar{}, search.PageWords{}, search.Ranked{}, crawl.Hit{}, search.Suggested{}}
 	return all
 }
 
@@ -157,6 +157,8 @@ func requests(t *testing.T) (all []string) {
 		_, err = c.Search(ctx, crawl.SearchRequest{Query: query, Limit: 2, Explain: query == "numbat"})
 		must(err)
 	}
+	_, err = c.Search(ctx, crawl.SearchRequest{Like: "https://h0.example/3", Limit: 2})
+	must(err)
 	_, _, err = questions.WebSub.Ask(ctx, c, crawl.WebSubQuestion{Topic: "https://a.example/", N: 2, Mode: crawl.WebSubDeliver})
 	must(err)
 	return all

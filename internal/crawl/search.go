@@ -15,9 +15,23 @@ const MaxCursor = 8 << 10
 // ErrCursor is the error of a Cursor that is not from an answer.
 var ErrCursor = errors.New("wrong cursor: use the one in the answer before, or leave it out to begin with the first hit")
 
+// ErrLikeWords is the error of a SearchRequest that has words beside Like.
+var ErrLikeWords = errors.New("a search for similar pages takes filters, for example site:docs.example.org, and no words: leave the words out")
+
+// NoPageError is the error of a SearchRequest whose Like is no page that may be shown.
+type NoPageError struct{ URL string }
+
+// Error says which page it is.
+func (e *NoPageError) Error() string {
+	return "no page with the URL " + e.URL + " is stored, or it may not be shown"
+}
+
 // SearchRequest asks for hits of a query.
 type SearchRequest struct {
-	Query  string `json:"query"`            // as a person types it
+	Query string `json:"query"` // as a person types it
+	// Like is the URL of a stored page: pages that are similar to it are wanted, and Query has only
+	// filters and excluded words. Empty: the hits answer Query.
+	Like   string `json:"like,omitempty"`
 	Offset int    `json:"offset,omitempty"` // how many hits to leave out at the beginning
 	Limit  int    `json:"limit"`            // the maximum number of hits
 	// Explain asks for the signals of each hit.

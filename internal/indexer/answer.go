@@ -130,6 +130,11 @@ func (a answers) search(ctx context.Context, raw json.RawMessage, send func(any)
 		return searching(a, send, none, func(x *search.Index) ([]search.Terms, error) { return one(x.Terms(ctx, p)) })
 	case search.StepSimilar:
 		return searching(a, send, nil, func(x *search.Index) ([]search.Similar, error) { return x.Similar(ctx, r.Words) })
+	case search.StepWords:
+		if len(r.URLs) != 1 {
+			return fmt.Errorf("search: the step %q has %d URLs and needs one", r.Step, len(r.URLs))
+		}
+		return searching(a, send, nil, func(x *search.Index) ([]search.PageWords, error) { return x.Words(ctx, r.URLs[0]) })
 	case search.StepRank:
 		var o search.RankOptions
 		if r.RankOptions != nil {

@@ -52,7 +52,7 @@ func newMetrics(reg prometheus.Registerer, x *Indexer) (*metrics, error) {
 		Namespace: "curtsy", Subsystem: "indexer", Name: "search_seconds",
 		Help: "Time to answer a question of a search.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 14),
 	}, []string{"step"})
-	for _, step := range []search.Step{search.StepTerms, search.StepSimilar, search.StepRank, search.StepShow, search.StepSuggest} {
+	for _, step := range []search.Step{search.StepTerms, search.StepSimilar, search.StepWords, search.StepRank, search.StepShow, search.StepSuggest} {
 		m.searching.WithLabelValues(string(step))
 		for _, outcome := range []string{"answered", "failed", "given_up"} {
 			m.questions.WithLabelValues(string(step), outcome)
@@ -94,7 +94,7 @@ func (m *metrics) moved(direction string, took time.Duration) {
 // outside.
 func (m *metrics) searched(ctx context.Context, step search.Step, err error, took time.Duration) {
 	switch step {
-	case search.StepTerms, search.StepSimilar, search.StepRank, search.StepShow:
+	case search.StepTerms, search.StepSimilar, search.StepWords, search.StepRank, search.StepShow:
 	default:
 		step = "unknown"
 	}

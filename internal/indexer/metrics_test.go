@@ -47,7 +47,7 @@ func TestSearchMetrics(t *testing.T) {
 	if strings.Contains(text.String(), "walrus") {
 		t.Error("what was asked for is a label")
 	}
-	if n := testutil.CollectAndCount(met.searching); n != 6 { // five steps, and the unknown
+	if n := testutil.CollectAndCount(met.searching); n != 7 { // six steps, and the unknown
 		t.Errorf("%d histograms", n)
 	}
 }

@@ -16,6 +16,7 @@ import (
 type Shards interface {
 	Terms(ctx context.Context, p *Plan) ([]Terms, error)
 	Similar(ctx context.Context, words []string) ([]Similar, error)
+	Words(ctx context.Context, url string) ([]PageWords, error)
 	Rank(ctx context.Context, p *Plan, o RankOptions) ([]Ranked, error)
 	Show(ctx context.Context, p *Plan, urls []string) ([]crawl.Hit, error)
 }
@@ -39,6 +40,9 @@ const (
 // A page with any word of the query that has weight is found, and its rank decides whether anybody
 // sees it. Only a query with a word in quotes or in title: requires all words, and so does one
 // whose answer is sorted by something else than the rank.
+//
+// A request with Like finds pages that are similar to a page. Its errors are crawl.ErrLikeWords for
+// a query with words, and a crawl.NoPageError if the page is not stored.
 func Run(ctx context.Context, r crawl.SearchRequest, schema query.Schema, rules *searchrules.Rules, shards Shards) (answer crawl.SearchAnswer, err error) {
 	answer = crawl.SearchAnswer{Hits: []crawl.Hit{}}
 	if r.Limit <= 0 {
@@ -58,6 +62,17 @@ func Run(ctx context.Context, r crawl.SearchRequest, schema query.Schema, rules 
 	if s.sort, err = order(r.Sort, q, &answer); err != nil {
 		return answer, err
 	}
+	if r.Like != "" {
+		f, err := s.similarTo(q)
+		if err != nil {
+			return answer, err
+		}
+		answer.Behind = f.behind
+		if !f.nothing {
+			s.finish(f, &answer)
+		}
+		return answer, s.partly
+	}
 	f := s.read(q, r.Query)
 	answer.Behind = f.behind
 	if f.nothing {
@@ -70,6 +85,15 @@ func Run(ctx context.Context, r crawl.SearchRequest, schema query.Schema, rules 
 	if !r.Verbatim {
 		f = s.correct(f, similar, &answer)
 	}
+	s.finish(f, &answer)
+	if heavy := f.p.heavy(); answer.Loosened == "" && slices.ContainsFunc(answer.Hits, func(h crawl.Hit) bool { return h.Level < heavy }) {
+		answer.Loosened = "some of these pages do not have all words; put a word in quotes to require all words"
+	}
+	return answer, s.partly
+}
+
+// finish fills in the answer from what the shards ranked.
+func (s *searching) finish(f *reading, answer *crawl.SearchAnswer) {
 	answer.Total, answer.Facets = f.count, addFacets(f.ranked)
 	l := s.list(f)
 	if l.all { // no hit is left out: several addresses of one page count once
@@ -77,10 +101,6 @@ func Run(ctx context.Context, r crawl.SearchRequest, schema query.Schema, rules 
 	}
 	answer.Next = l.next
 	answer.Hits = s.show(f.p, l.page)
-	if heavy := f.p.heavy(); answer.Loosened == "" && slices.ContainsFunc(answer.Hits, func(h crawl.Hit) bool { return h.Level < heavy }) {
-		answer.Loosened = "some of these pages do not have all words; put a word in quotes to require all words"
-	}
-	return answer, s.partly
 }
 
 // searching is the state of a request.
@@ -92,6 +112,7 @@ type searching struct {
 	rules  *searchrules.Rules
 	sort   *query.Sort
 	from   cursor
+	like   *PageWords // the page to which hits are to be similar; nil: they answer a query
 	// partly says which shards did not answer.
 	partly error
 }
@@ -142,8 +163,7 @@ func (p *Plan) empty(q query.Query) bool {
 
 // rank asks the shards for the pages that match.
 func (s *searching) rank(f *reading) {
-	ranked, err := s.shards.Rank(s.ctx, f.p, s.options())
-	s.failed(err)
+	ranked := s.ask(f.p, s.options())
 	f.ranked, f.count, f.pins, f.whole, f.most, f.has = ranked, 0, 0, 0, 0, make([]int64, len(f.p.Clauses))
 	for i := range ranked {
 		r := &ranked[i]

@@ -59,7 +59,7 @@ func (c cursor) String() string {
 // options are what the shards are asked for first.
 func (s *searching) options() RankOptions {
 	o := RankOptions{N: s.from.Offset + s.r.Limit, Explain: s.r.Explain, After: s.from.After}
-	if s.r.PerSite > 0 {
+	if s.r.PerSite > 0 || s.like != nil { // of these hits some are left out
 		o.N = max(o.N, maxCandidates)
 	}
 	return o
@@ -86,9 +86,7 @@ func (s *searching) list(f *reading) (l listed) {
 	if len(l.hits) <= end && o.N < maxCandidates && len(raw) < int(min(f.count, maxCandidates)) {
 		// So many pages are copies of others that there may be too few.
 		o.N = maxCandidates
-		var err error
-		f.ranked, err = s.shards.Rank(s.ctx, f.p, o)
-		s.failed(err)
+		f.ranked = s.ask(f.p, o)
 		raw, rankings, last = f.merge()
 		l.hits = s.arrange(f.p, raw, rankings)
 	}
@@ -107,8 +105,7 @@ func (s *searching) list(f *reading) (l listed) {
 		l.next = at.String()
 		return l
 	}
-	ranked, err := s.shards.Rank(s.ctx, f.p, RankOptions{N: end - len(l.hits), Explain: s.r.Explain, After: last})
-	s.failed(err)
+	ranked := s.ask(f.p, RankOptions{N: end - len(l.hits), Explain: s.r.Explain, After: last})
 	shown := map[string]bool{}
 	for _, h := range l.hits {
 		shown[h.URL] = true

@@ -273,7 +273,10 @@ type Step string
 
 // The steps in their order. Methods of Index with these names answer them.
 const (
-	StepTerms   Step = "terms"
+	StepTerms Step = "terms"
+	// StepWords is the first step of a search for pages that are similar to a page. StepTerms
+	// follows.
+	StepWords   Step = "words"
 	StepSimilar Step = "similar"
 	StepRank    Step = "rank"
 	StepShow    Step = "show"
@@ -281,13 +284,13 @@ const (
 	StepSuggest Step = "suggest"
 )
 
-// Request is the request of one step. Its rows are Terms, Similar, Ranked, crawl.Hit or
-// Suggested.
+// Request is the request of one step. Its rows are Terms, Similar, PageWords, Ranked,
+// crawl.Hit or Suggested.
 type Request struct {
 	*RankOptions          // of StepRank, else nil
-	Plan         *Plan    `json:"plan,omitempty"` // of all steps except StepSimilar
+	Plan         *Plan    `json:"plan,omitempty"` // of all steps except StepSimilar and StepWords
 	Step         Step     `json:"step,omitempty"`
-	URLs         []string `json:"urls,omitempty"` // of StepShow: the pages to show
+	URLs         []string `json:"urls,omitempty"` // of StepShow: the pages; of StepWords: one
 	// Words are of StepSimilar: the words to look for; and of StepSuggest: see Index.Suggest.
 	Words []string `json:"words,omitempty"`
 }

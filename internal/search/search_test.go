@@ -140,6 +140,10 @@ func (l local) Similar(ctx context.Context, words []string) ([]Similar, error) {
 	return each(l, func(x *Index) ([]Similar, error) { return x.Similar(ctx, words) })
 }
 
+func (l local) Words(ctx context.Context, url string) ([]PageWords, error) {
+	return each(l, func(x *Index) ([]PageWords, error) { return x.Words(ctx, url) })
+}
+
 func (l local) Rank(ctx context.Context, p *Plan, o RankOptions) ([]Ranked, error) {
 	return each(l, func(x *Index) ([]Ranked, error) { return single(x.Rank(ctx, sent(p), o)) })
 }

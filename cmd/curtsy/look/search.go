@@ -11,6 +11,7 @@ import (
 	"github.com/curtsy/curtsy/internal/cli"
 	"github.com/curtsy/curtsy/internal/crawl"
 	"github.com/curtsy/curtsy/internal/query"
+	"github.com/curtsy/curtsy/pkg/canon"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -47,7 +48,7 @@ func syntax() string {
 type asking struct {
 	limit, offset, page, perSite    int
 	json, explain, facets, verbatim bool
-	sort, cursor                    string
+	sort, cursor, like              string
 	languages                       []string
 }
 
@@ -69,6 +70,7 @@ func (a *commands) searchCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&o.facets, "facets", false, "show filters that narrow the answer, with the number of pages")
 	cmd.Flags().StringVar(&o.sort, "sort", "", "sort by date or this `FIELD` of the site rules, lowest first; with - before it highest first: --sort=-date")
 	cmd.Flags().StringVar(&o.cursor, "cursor", "", "show what follows the hits of an earlier answer, which printed this `TEXT`")
+	cmd.Flags().StringVar(&o.like, "like", "", "show pages that are similar to the stored page at this `URL`, instead of those with words")
 	cmd.Flags().IntVar(&o.perSite, "per-site", 0, "show at most `N` hits of a host; 0 means all")
 	cmd.Flags().BoolVar(&o.verbatim, "verbatim", false, "use the words as typed: correct no spelling")
 	cmd.Flags().StringSliceVar(&o.languages, "language", nil, "of translations show the one in the first of these `LANGUAGES`: de,fr")
@@ -87,13 +89,13 @@ func (a *commands) searchCommand() *cobra.Command {
 			return app.Usage("--sort: %v", err)
 		}
 		q := fields.Parse(typed)
-		if err := finds(q); err != nil {
+		if err := o.finds(q); err != nil {
 			return err
 		}
 		if q.Cut {
 			fmt.Fprintf(a.Stderr, "the query is longer than %d terms or %d bytes; its end is ignored\n", query.MaxTerms, query.MaxBytes)
 		}
-		req := crawl.SearchRequest{Query: typed, Offset: o.offset, Limit: o.limit, Explain: o.explain, Sort: o.sort,
+		req := crawl.SearchRequest{Query: typed, Like: o.like, Offset: o.offset, Limit: o.limit, Explain: o.explain, Sort: o.sort,
 			Cursor: o.cursor, Languages: o.languages, PerSite: o.perSite, Verbatim: o.verbatim}
 		ans, err := from.SearchBy(cmd.Context(), req, change)
 		if err != nil && len(ans.Hits) == 0 {
@@ -119,7 +121,7 @@ func (a *commands) searchCommand() *cobra.Command {
 // check refuses a search that cannot be answered, and turns --page into an offset.
 func (o *asking) check(typed string) error {
 	if q := query.Parse(typed); !strings.Contains(typed, ":") { // fields are not known yet
-		if err := finds(q); err != nil {
+		if err := o.finds(q); err != nil {
 			return err
 		}
 	}
@@ -155,8 +157,14 @@ func notLanguage(s string) bool {
 }
 
 // finds refuses a query that finds nothing, whatever is stored.
-func finds(q query.Query) error {
+func (o *asking) finds(q query.Query) error {
 	switch {
+	case o.like != "" && len(q.Groups) > 0:
+		return app.Usage("--like: %v", crawl.ErrLikeWords)
+	case o.like != "":
+		if _, err := canon.Parse(o.like); err != nil {
+			return app.Usage("--like needs the URL of a page, for example --like https://example.org/")
+		}
 	case q.Empty() && len(q.Not) > 0:
 		return app.Usage("the query only excludes words; add a word to find, for example: curtsy search vacuum -full")
 	case q.Empty():

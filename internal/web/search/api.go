@@ -41,12 +41,15 @@ const incompleteHeader = "Curtsy-Incomplete"
 func (w *Web) answer(ctx context.Context, end time.Time, p params, fields query.Schema, languages []string, path string) (a Answer, bad *web.Problem) {
 	a = Answer{Query: p.Q, Page: p.Page, PerPage: p.Per, Links: Links{Self: p.link(path)}}
 	switch q := fields.Parse(p.Q); {
+	case p.Like != "" && len(q.Groups) > 0:
+		return a, wrong("q", "%v", crawl.ErrLikeWords)
+	case p.Like != "":
 	case q.Empty() && len(q.Not) == 0:
 		return a, wrong("q", "q has no words in it; give search words, for example vacuum -full")
 	case q.Empty():
 		return a, wrong("q", "q only excludes words; add search words, for example vacuum -full")
 	}
-	r := crawl.SearchRequest{Query: a.Query, Offset: (p.Page - 1) * p.Per, Limit: p.Per, Explain: p.Explain, Sort: p.Sort,
+	r := crawl.SearchRequest{Query: a.Query, Like: p.Like, Offset: (p.Page - 1) * p.Per, Limit: p.Per, Explain: p.Explain, Sort: p.Sort,
 		Cursor: p.Cursor, Languages: languages, PerSite: p.PerSite, Verbatim: p.Verbatim}
 	if p.Cursor != "" {
 		r.Offset = 0
@@ -58,7 +61,10 @@ func (w *Web) answer(ctx context.Context, end time.Time, p params, fields query.
 	})
 	w.o.Metrics.searched(began, err, ctx.Err() != nil)
 	var missing *ask.IncompleteError
+	var none *crawl.NoPageError
 	switch {
+	case errors.As(err, &none):
+		return a, &web.Problem{Status: http.StatusNotFound, Text: "no page with the URL " + shown(none.URL) + " is stored, or it may not be shown"}
 	case errors.Is(err, crawl.ErrCursor):
 		return a, wrong("cursor", "%v", crawl.ErrCursor)
 	case errors.As(err, &missing) && len(missing.Missing) < missing.Shards:
@@ -121,7 +127,7 @@ func (w *Web) search(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p, bad := parse(r.URL.RawQuery, true, fields)
-	if bad == nil && p.Q == "" {
+	if bad == nil && p.Q == "" && p.Like == "" {
 		bad = wrong("q", "give search words, for example %s?q=words", r.URL.Path)
 	}
 	if bad != nil {

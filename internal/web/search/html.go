@@ -60,7 +60,7 @@ func (w *Web) html(rw http.ResponseWriter, r *http.Request) {
 		bad = silent
 	}
 	v := view{fields: fields, Name: w.o.Name, Home: w.o.Home, Bar: w.o.Bar, MaxQuery: maxQuery, Params: p, HowToAsk: howToAsk, MoreToAsk: moreToAsk}
-	if bad == nil && p.Q != "" {
+	if bad == nil && (p.Q != "" || p.Like != "") {
 		var a Answer
 		if a, bad = w.answer(r.Context(), end, p, fields, p.languages(r.Header), "/search"); bad == nil {
 			v.show(&a)

@@ -264,7 +264,7 @@ func TestHostile(t *testing.T) {
 func TestBareHit(t *testing.T) {
 	w := New(Options{Crawl: answers(crawl.SearchAnswer{Hits: []crawl.Hit{{URL: "https://a.example/b"}}, Total: 1}, nil)})
 	d, _ := see(t, w, "/search?q=a")
-	if got := strings.Join(strings.Fields(d.Find("article").Text()), " "); got != "b a.example › b" {
+	if got := strings.Join(strings.Fields(d.Find("article").Text()), " "); got != "b a.example › b Similar pages to b" {
 		t.Errorf("%q", got)
 	}
 }

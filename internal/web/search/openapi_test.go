@@ -76,7 +76,7 @@ func TestOpenAPIRoutes(t *testing.T) {
 	search := slices.Sorted(slices.Values(knownParams))
 	for path, want := range map[string][]string{
 		"/api/v1/search": search, "/api/search": search, "/api/v1/pages": {"content", "url"}, pagesPath + "{url}": {"content", "url"}, "/api/openapi.json": nil,
-		suggestPath: {"format", "limit", "q"},
+		suggestPath: {"format", "limit", "q"}, similarPath: slices.Sorted(slices.Values(similarParams)),
 	} {
 		var got []string
 		for _, p := range d.Paths[path]["get"].Parameters {
@@ -94,7 +94,7 @@ func TestOpenAPIRoutes(t *testing.T) {
 		}
 	}
 	params := d.Components.Parameters
-	for name, want := range map[string]int{"q": maxQuery, "site": maxFilter, "lang": maxFilter, "type": maxFilter, "cursor": crawl.MaxCursor, "languages": maxLanguageList} {
+	for name, want := range map[string]int{"q": maxQuery, "site": maxFilter, "lang": maxFilter, "type": maxFilter, "cursor": crawl.MaxCursor, "like": maxURL, "languages": maxLanguageList} {
 		bound := params[name].Schema
 		if repeats(name) {
 			bound = *bound.Items

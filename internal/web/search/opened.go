@@ -58,7 +58,7 @@ func (o *opens) link(normal string, rank int, to string) string {
 // asked records the first page of an answer. With a view its links to hits are replaced by those
 // that are recorded.
 func (w *Web) asked(p params, fields query.Schema, a *Answer, v *view) {
-	if w.o.Recorder == nil {
+	if w.o.Recorder == nil || p.Like != "" { // nobody typed a query
 		return
 	}
 	normal := queryreport.Normal(fields.Parse(p.Q))

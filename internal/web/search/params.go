@@ -14,6 +14,7 @@ import (
 	"github.com/curtsy/curtsy/internal/query"
 	"github.com/curtsy/curtsy/internal/web"
 	"github.com/curtsy/curtsy/internal/webtext"
+	"github.com/curtsy/curtsy/pkg/canon"
 )
 
 // Limits of what is asked.
@@ -33,6 +34,7 @@ var filters = []string{"site", "lang", "type", "after", "before"}
 // params are the parameters of a search.
 type params struct {
 	Q         string // filters included
+	Like      string // the page to which the hits are to be similar; "": they answer Q
 	Page      int    // from 1; with a cursor it only numbers the hits
 	Per       int
 	Explain   bool
@@ -44,7 +46,7 @@ type params struct {
 }
 
 // knownParams are the names of all of them.
-var knownParams = append([]string{"q", "page", "per", "explain", "sort", "cursor", "per_site", "verbatim", "languages"}, filters...)
+var knownParams = append([]string{"q", "like", "page", "per", "explain", "sort", "cursor", "per_site", "verbatim", "languages"}, filters...)
 
 // ParamNames are the names of the parameters of a search. No field may have one of them.
 func ParamNames() []string { return slices.Clone(knownParams) }
@@ -53,7 +55,6 @@ func ParamNames() []string { return slices.Clone(knownParams) }
 // problem, because the author of a program wants to know. The names of fields are parameters, too,
 // unless another parameter has that name.
 func parse(raw string, strict bool, fields query.Schema) (p params, bad *web.Problem) {
-	p = params{Page: 1, Per: perUsual}
 	all, err := url.ParseQuery(raw)
 	if err != nil {
 		return p, wrong("", "the parameters are not valid: write them as q=words&page=2, with %%26 for an & in a value")
@@ -64,6 +65,12 @@ func parse(raw string, strict bool, fields query.Schema) (p params, bad *web.Pro
 			return p, wrong(shown(name), "there is no parameter %q; there are %s", shown(name), strings.Join(known, ", "))
 		}
 	}
+	return readAll(all, known, fields)
+}
+
+// readAll reads the parameters with these names, in this order.
+func readAll(all url.Values, known []string, fields query.Schema) (p params, bad *web.Problem) {
+	p = params{Page: 1, Per: perUsual}
 	for _, name := range known {
 		values := slices.DeleteFunc(all[name], func(v string) bool { return v == "" })
 		if len(values) > 1 && !repeats(name) {
@@ -84,7 +91,7 @@ func parse(raw string, strict bool, fields query.Schema) (p params, bad *web.Pro
 // repeats reports whether a parameter may be given several times: a filter, of which a page must
 // have one of the values. A page cannot be before two days more than it is before the first.
 func repeats(name string) bool {
-	return name != "before" && name != "after" && (slices.Contains(filters, name) || !slices.Contains(knownParams, name))
+	return name != "url" && name != "before" && name != "after" && (slices.Contains(filters, name) || !slices.Contains(knownParams, name))
 }
 
 // fieldParams are the parameters that filter by fields.
@@ -110,6 +117,8 @@ func (p *params) set(name, value string, again bool, fields query.Schema) *web.P
 		}
 		p.Q = strings.TrimSpace(webtext.Clean(value))
 		return nil
+	case name == "like" || name == "url":
+		return p.likeURL(name, value)
 	case name == "page":
 		return number(name, value, maxNumber, &p.Page)
 	case name == "per":
@@ -141,6 +150,19 @@ func (p *params) set(name, value string, again bool, fields query.Schema) *web.P
 		return nil
 	}
 	return p.narrow(name, value, again, fields)
+}
+
+// likeURL reads the URL of a page.
+func (p *params) likeURL(name, value string) *web.Problem {
+	if len(value) > maxURL {
+		return wrong(name, "the URL has %d bytes; the limit is %d", len(value), maxURL)
+	}
+	u, err := canon.Parse(value)
+	if err != nil {
+		return wrong(name, "%q is not a URL; use for example https://example.org/", shown(value))
+	}
+	p.Like = string(u)
+	return nil
 }
 
 // number reads a number from 1 to most.
@@ -213,7 +235,12 @@ func (p params) link(path string) string {
 			b.WriteString("&" + name + "=" + url.QueryEscape(value))
 		}
 	}
-	add("q", p.Q)
+	if path == similarPath {
+		p.similarTo(add)
+	} else {
+		add("q", p.Q)
+		add("like", p.Like)
+	}
 	if p.Per != perUsual {
 		add("per", strconv.Itoa(p.Per))
 	}

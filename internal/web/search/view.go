@@ -40,6 +40,7 @@ type view struct {
 	Pages      []choice // numbered; the one shown is On
 	Prev, Next string
 	ExplainURL string
+	Like       string   // the page to which the hits are similar; "": they answer a query
 	Words      bool     // the query has words, not only filters
 	Sorts      []choice // the orders to choose from
 
@@ -65,6 +66,7 @@ type hit struct {
 	Also         []link
 	Translations []translation
 	Signals      []crawl.Signal
+	Similar      string // leads to pages that are similar to this one; "": nowhere
 	Score        float64
 }
 
@@ -102,7 +104,9 @@ func (v *view) show(a *Answer) {
 		v.Total = "at least " + v.Total
 	}
 	for _, h := range a.Hits {
-		v.Hits = append(v.Hits, shownHit(h))
+		shown := shownHit(h)
+		shown.Similar = v.Params.like(&h)
+		v.Hits = append(v.Hits, shown)
 	}
 	if a.Loosened != "" {
 		v.Notes = append(v.Notes, webtext.Short(webtext.Clean(a.Loosened), maxSnippet))
@@ -319,6 +323,12 @@ func (v *view) fill() {
 	add := func(text, filter, value string) {
 		v.Chips = append(v.Chips, choice{Text: text, URL: v.Params.with(asked.Without(filter, value)).link("/search")})
 		without = without.Without(filter, value)
+	}
+	if v.Params.Like != "" {
+		v.Like = webtext.Short(webtext.Clean(v.Params.Like), 4*maxCrumb)
+		without := v.Params.at(1)
+		without.Like = ""
+		v.Chips = append(v.Chips, choice{Text: "similar to: " + v.Like, URL: without.link("/search")})
 	}
 	f := &asked.Filters
 	for _, kind := range []struct {

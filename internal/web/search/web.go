@@ -78,6 +78,7 @@ func (w *Web) routes() []route {
 		{"/api/openapi.json", w.openAPI},
 		{"/api/v1/search", w.search},
 		{"/api/search", w.search}, // stays when there is a v2
+		{similarPath, w.similar},
 		{suggestPath, w.suggest},
 		{boxPath, w.box},
 		{"/api/v1/pages", w.page},
