@@ -141,7 +141,8 @@ func (s *searching) more(f *reading, ranked []Ranked, at cursor, limit int, show
 	}
 	switch {
 	case len(raw) == n:
-	case s.r.PerSite > 0 && at.After == nil: // what was before decides how many more of a site there are
+	case s.r.PerSite > 0 && at.After == nil:
+		// What was before decides how many more of a site there are.
 		l.next = cursor{Offset: want}.String()
 	default:
 		l.next = cursor{After: positionOf(raw[n-1].URL, rankings)}.String()
