@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// MaxRanked is how many pages an answer has at most, on all its pages together, if the best hit is
-// first. Sorted by a field it has more.
+// MaxRanked is how many pages of an answer are in the order of all signals. Those behind them are
+// in a simpler order.
 const MaxRanked = 300
 
 // MaxCursor is the maximum length of a Cursor in bytes.

@@ -38,8 +38,8 @@ const (
 // rules are the search rules of the crawl, or nil.
 //
 // A page with any word of the query that has weight is found, and its rank decides whether anybody
-// sees it. Only a query with a word in quotes or in title: requires all words, and so does one
-// whose answer is sorted by something else than the rank.
+// sees it. Only a query with a word in quotes or in title: requires all words. One whose answer is
+// sorted by something else than the rank requires all, or all but one of three or more.
 //
 // A request with Like finds pages that are similar to a page. Its errors are crawl.ErrLikeWords for
 // a query with words, and a crawl.NoPageError if the page is not stored.
@@ -57,7 +57,11 @@ func Run(ctx context.Context, r crawl.SearchRequest, schema query.Schema, rules 
 	if r.Cursor == "" {
 		s.from.Offset = r.Offset
 	}
-	q := schema.Parse(r.Query)
+	typed := r.Query
+	if s.from.Query != "" { // what the answers before were for
+		typed, answer.Corrected = s.from.Query, s.from.Query
+	}
+	q := schema.Parse(typed)
 	answer.Notes = q.Notes
 	if s.sort, err = order(r.Sort, q, &answer); err != nil {
 		return answer, err
@@ -73,7 +77,7 @@ func Run(ctx context.Context, r crawl.SearchRequest, schema query.Schema, rules 
 		}
 		return answer, s.partly
 	}
-	f := s.read(q, r.Query)
+	f := s.read(q, typed)
 	answer.Behind = f.behind
 	if f.nothing {
 		return answer, s.partly
@@ -82,7 +86,7 @@ func Run(ctx context.Context, r crawl.SearchRequest, schema query.Schema, rules 
 	s.rank(f)
 	s.loosen(f)
 	answer.Loosened = f.loosened
-	if !r.Verbatim {
+	if !r.Verbatim && r.Cursor == "" {
 		f = s.correct(f, similar, &answer)
 	}
 	s.finish(f, &answer)
@@ -99,7 +103,10 @@ func (s *searching) finish(f *reading, answer *crawl.SearchAnswer) {
 	if l.all { // no hit is left out: several addresses of one page count once
 		answer.Total = int64(len(l.hits))
 	}
-	answer.Next = l.next
+	if l.next != nil {
+		l.next.Query = answer.Corrected
+		answer.Next = l.next.String()
+	}
 	answer.Hits = s.show(f.p, l.page)
 }
 
@@ -112,6 +119,8 @@ type searching struct {
 	rules  *searchrules.Rules
 	sort   *query.Sort
 	from   cursor
+	simple bool       // the list is read behind its beginning, in the order of the first stage
+	tried  int        // other spellings for which the shards were asked
 	like   *PageWords // the page to which hits are to be similar; nil: they answer a query
 	// partly says which shards did not answer.
 	partly error

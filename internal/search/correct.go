@@ -25,6 +25,8 @@ const (
 	muchBetter = 1.3
 	// maxTried is how many other spellings of a word are tried.
 	maxTried = 4
+	// maxTriedInAll is how many are tried for all words of a query. Each asks all shards again.
+	maxTriedInAll = 12
 )
 
 // Words of a query that are spelled wrong:
@@ -183,8 +185,8 @@ func (s *searching) correct(f *reading, similar map[string][]Spelled, answer *cr
 // top is the score of the best hit.
 func (f *reading) top() (best float64) {
 	for i := range f.ranked {
-		if hits := f.ranked[i].Hits; len(hits) > 0 {
-			best = max(best, hits[0].Score)
+		for j := range f.ranked[i].Hits {
+			best = max(best, f.ranked[i].Hits[j].Score)
 		}
 	}
 	return best
@@ -208,9 +210,10 @@ func (s *searching) respell(f *reading, word string, similar []Spelled) *reading
 		if found.Off == 0 || found.Off > 1 && !resembles(word, found.Word) {
 			continue // words that begin with it are used as they are
 		}
-		if tried++; tried > maxTried {
+		if tried++; tried > maxTried || s.tried == maxTriedInAll {
 			break
 		}
+		s.tried++
 		text := respelled(f.q, f.typed, []string{word, found.Word})
 		other := s.read(s.schema.Parse(text), text)
 		if other.nothing {

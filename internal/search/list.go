@@ -1,6 +1,7 @@
 package search
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
@@ -23,6 +24,8 @@ import (
 
 // cursor is a place in the list of hits.
 type cursor struct {
+	// Query is the query that was answered, if it is not the one that was typed.
+	Query  string    `json:"q,omitempty"`
 	Offset int       `json:"o,omitempty"`
 	After  *Position `json:"a,omitempty"` // nil: in the beginning of the list
 }
@@ -49,11 +52,13 @@ func readCursor(text string) (c cursor, err error) {
 }
 
 func (c cursor) String() string {
-	b, err := json.Marshal(c)
-	if err != nil {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // each & of an address would take six bytes
+	if e.Encode(c) != nil {
 		return "" // it has no values that JSON lacks: scores are finite
 	}
-	return base64.RawURLEncoding.EncodeToString(b)
+	return base64.RawURLEncoding.EncodeToString(b.Bytes())
 }
 
 // options are what the shards are asked for first.
@@ -72,7 +77,7 @@ type listed struct {
 	page []crawl.Hit
 	hits []crawl.Hit // all that were read
 	all  bool        // these are all pages that match
-	next string
+	next *cursor     // nil: there are no further hits
 }
 
 // list returns the hits that were asked for.
@@ -94,7 +99,7 @@ func (s *searching) list(f *reading) (l listed) {
 	l.page = l.hits[min(s.from.Offset, len(l.hits)):]
 	switch {
 	case len(l.hits) > end:
-		l.next = cursor{Offset: end}.String()
+		l.next = &cursor{Offset: end}
 		return l
 	case l.all || s.r.PerSite > 0 || last == nil:
 		return l
@@ -102,7 +107,10 @@ func (s *searching) list(f *reading) (l listed) {
 	// The beginning of the list ends here, or before.
 	at := cursor{Offset: max(0, s.from.Offset-len(l.hits)), After: last}
 	if len(l.hits) == end {
-		l.next = at.String()
+		// Copies that were left out count as pages, so there may be nothing behind.
+		if len(hitsOf(s.ask(f.p, RankOptions{N: 1, After: last}))) > 0 {
+			l.next = &at
+		}
 		return l
 	}
 	ranked := s.ask(f.p, RankOptions{N: end - len(l.hits), Explain: s.r.Explain, After: last})
@@ -121,7 +129,16 @@ func (s *searching) list(f *reading) (l listed) {
 // more returns limit hits of the list behind a place, without those that were shown before it.
 func (s *searching) more(f *reading, ranked []Ranked, at cursor, limit int, shown map[string]bool) (l listed) {
 	raw, rankings := (&reading{p: f.p, ranked: ranked}).inOrder()
+	s.simple = at.After != nil
 	want := at.Offset + limit
+	if s.r.PerSite > 0 && at.After == nil { // most pages may be left out
+		l.hits = s.arrange(f.p, raw[:min(len(raw), s.options().N+spare)], rankings)
+		l.page, l.all = l.hits[min(at.Offset, len(l.hits)):], int64(len(raw)) >= f.count
+		if len(l.hits) > want && want <= maxCandidates+MaxHits {
+			l.next = &cursor{Offset: want}
+		}
+		return l
+	}
 	cut := raw[:min(len(raw), want+spare)]
 	// As many pages as make the hits that are wanted: a page that follows them belongs to the next
 	// part of the list, even if it is a copy.
@@ -133,21 +150,24 @@ func (s *searching) more(f *reading, ranked []Ranked, at cursor, limit int, show
 		if len(hits) >= want || n == len(cut) {
 			break
 		}
-		n++
+		n = min(len(cut), n+want-len(hits)) // a page makes one hit at most
 	}
 	l.hits, l.page = hits, hits[min(at.Offset, len(hits)):]
 	if at.After == nil && int64(len(raw)) >= f.count {
 		l.all, l.hits = true, s.arrange(f.p, slices.Clone(raw), rankings)
 	}
-	switch {
-	case len(raw) == n:
-	case s.r.PerSite > 0 && at.After == nil:
-		// What was before decides how many more of a site there are.
-		l.next = cursor{Offset: want}.String()
-	default:
-		l.next = cursor{After: positionOf(raw[n-1].URL, rankings)}.String()
+	if len(raw) > n {
+		l.next = &cursor{After: positionOf(raw[n-1].URL, rankings)}
 	}
 	return l
+}
+
+// hitsOf are the hits of all shards.
+func hitsOf(ranked []Ranked) (all []Ranking) {
+	for _, r := range ranked {
+		all = append(all, r.Hits...)
+	}
+	return all
 }
 
 func positionOf(url string, rankings map[string]*Ranking) *Position {

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/pages"
 	"github.com/curtsy/curtsy/pkg/canon"
 )
 
@@ -121,5 +123,111 @@ func TestPerSite(t *testing.T) {
 	}
 	if len(n) < 10 {
 		t.Errorf("hits of %d sites", len(n))
+	}
+}
+
+// However many copies of a page there are, cursors lead to all other pages.
+func TestCopiesHideNoOtherPage(t *testing.T) {
+	f := newFixture(t)
+	var all []pages.Page
+	for i := range 2000 {
+		all = append(all, page(fmt.Sprintf("https://a.example/copy/%d", i), "en", "Login", "<p>login"))
+	}
+	for i := range 30 {
+		all = append(all, page(fmt.Sprintf("https://a.example/other/%d", i), "en", fmt.Sprint("Help ", i), fmt.Sprintf("<p>how to %s login, case %d", strings.Repeat("prepare a ", 20+i), i)))
+	}
+	f.add(all...)
+	seen := map[string]bool{}
+	r := crawl.SearchRequest{Query: "login", Limit: 10}
+	for range 100 {
+		a := ask(t, r, f.Index)
+		for _, h := range a.Hits {
+			seen[h.URL] = true
+		}
+		if a.Next == "" {
+			break
+		}
+		r.Cursor = a.Next
+	}
+	for i := range 30 {
+		if u := fmt.Sprintf("https://a.example/other/%d", i); !seen[u] {
+			t.Errorf("%s is in no part of the list", u)
+		}
+	}
+}
+
+// counting counts how often shards are asked.
+type counting struct {
+	local
+	n *int
+}
+
+func (c counting) Rank(ctx context.Context, p *Plan, o RankOptions) ([]Ranked, error) {
+	*c.n++
+	return c.local.Rank(ctx, p, o)
+}
+
+// However many words of a query are spelled wrong, and whether they are parts of names, the number
+// of requests to shards has a limit.
+func TestRequestsOfOneQueryAreLimited(t *testing.T) {
+	x := spread(t, manual(60), 1)
+	for _, q := range []string{
+		strings.Repeat("vacuun tabel indxe querry plannerr lokc transactoin ", 4),
+		"vacuun-tabel-indxe-querry-plannerr-lokc-transactoin-colum-curser-triger vacuum",
+	} {
+		n := 0
+		if _, err := Run(t.Context(), crawl.SearchRequest{Query: q}, nil, nil, counting{x, &n}); err != nil {
+			t.Fatal(err)
+		}
+		if most := 3*maxTriedInAll + 8; n == 0 || n > most {
+			t.Errorf("%.40s: the shards were asked %d times, at most %d", q, n, most)
+		}
+	}
+}
+
+// The parts of an answer are for one query: a correction of the first holds for all.
+func TestCursorsKeepTheCorrection(t *testing.T) {
+	r := crawl.SearchRequest{Query: "vacum", Limit: 5}
+	x := spread(t, manual(900), 2)
+	first := ask(t, r, x...)
+	if first.Corrected != "vacuum" || first.Next == "" {
+		t.Fatalf("%+v", first)
+	}
+	r.Cursor = first.Next
+	if second := ask(t, r, x...); second.Corrected != "vacuum" || len(second.Hits) != 5 || second.Hits[0].URL == first.Hits[0].URL || second.Total != first.Total {
+		t.Errorf("%s: %s", second.Corrected, brief(second))
+	}
+}
+
+// A cursor behind the longest address has space.
+func TestLongestCursor(t *testing.T) {
+	c := cursor{Query: strings.Repeat("&", 2048), After: &Position{URL: "https://a.example/?" + strings.Repeat("&", 2048), Key: &sortKey{Text: strings.Repeat("&", maxFieldValue)}}}
+	if text := c.String(); len(text) > crawl.MaxCursor {
+		t.Errorf("it has %d bytes", len(text))
+	} else if back, err := readCursor(text); err != nil || back.After.URL != c.After.URL {
+		t.Errorf("%v, %+v", err, back)
+	}
+}
+
+// Sorted, too, a limit of hits of a site leaves no site out.
+func TestPerSiteSorted(t *testing.T) {
+	r := crawl.SearchRequest{Query: "vacuum", Limit: 7, PerSite: 1, Sort: "-date"}
+	x := spread(t, manual(400), 2)
+	hosts := map[canon.Host]bool{}
+	for range 10 {
+		a := ask(t, r, x...)
+		for _, h := range a.Hits {
+			if host := canon.URL(h.URL).Host(); hosts[host] {
+				t.Errorf("%s comes twice", host)
+			} else {
+				hosts[host] = true
+			}
+		}
+		if r.Cursor = a.Next; a.Next == "" {
+			break
+		}
+	}
+	if len(hosts) != 23 {
+		t.Errorf("hits of %d sites", len(hosts))
 	}
 }

@@ -167,9 +167,9 @@ func clause(z *analysis.Tokenizer, atoms []query.Atom) (c Clause) {
 // the rarest part counts most. It reports whether there were any names.
 func (p *Plan) split() (any bool) {
 	var all []Clause
-	for _, c := range p.Clauses {
+	for n, c := range p.Clauses {
 		i := slices.IndexFunc(c.Any, func(m Match) bool { return m.Name && len(m.Slots) > 1 })
-		if i < 0 || len(all)+len(c.Any[i].Slots) > maxClauses {
+		if i < 0 || len(all)+len(c.Any[i].Slots)+len(p.Clauses)-n-1 > maxClauses {
 			all = append(all, c)
 			continue
 		}

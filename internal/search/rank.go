@@ -171,7 +171,7 @@ func (s *scorer) first(x *Index, r *Ranked, o RankOptions) (best []*candidate) {
 		}
 		if best = append(best, c); len(best) >= 4*most {
 			best = s.cut(best, most)
-			if s.plan.Sort == nil {
+			if s.plan.Sort == nil && len(best) == most { // copies that were left out have made room
 				least = best[len(best)-1].first
 			}
 		}

@@ -133,7 +133,7 @@ func (s *searching) translated(hits []crawl.Hit) []crawl.Hit {
 	}
 	n := 0
 	hits = slices.DeleteFunc(hits, func(crawl.Hit) bool { n++; return dropped[n-1] })
-	if len(untranslated) > 0 && s.sort == nil {
+	if len(untranslated) > 0 && s.sort == nil && !s.simple {
 		slices.SortStableFunc(hits, func(a, b crawl.Hit) int {
 			return cmp.Or(cmp.Compare(unpinned(&a), unpinned(&b)), unpinned(&a)*cmp.Compare(b.Score, a.Score))
 		})
