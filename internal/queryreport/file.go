@@ -17,6 +17,7 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 
 	"github.com/curtsy/curtsy/internal/boltfile"
+	"github.com/curtsy/curtsy/internal/query"
 )
 
 // The file has one bucket. Its keys are the day and the query, with a zero byte between them, so
@@ -129,6 +130,7 @@ func evict(f *boltfile.File, b *bolt.Bucket, n uint64) (gone uint64, err error) 
 type Query struct {
 	Query string `json:"query"`
 	Last  string `json:"last"` // the last day: 2006-01-02
+	Days  int    `json:"days"` // on how many days it was asked
 	Counts
 }
 
@@ -171,6 +173,7 @@ func Read(path string, days int) (all []Query, err error) {
 				all = append(all, Query{Query: text})
 			}
 			all[i].Last = day
+			all[i].Days++
 			all[i].add(counts)
 		}
 		return nil
@@ -182,7 +185,8 @@ func Read(path string, days int) (all []Query, err error) {
 }
 
 // Forget removes the opened hits with a URL for which gone is true, and reports how many there
-// were. Without a file there are none.
+// were. Queries within a site for which it is true are removed as well. Without a file there are
+// none.
 func Forget(path string, gone func(url string) bool) (n int, err error) {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
@@ -202,6 +206,11 @@ func Forget(path string, gone func(url string) bool) (n int, err error) {
 			if err := json.Unmarshal(v, &c); err != nil {
 				return f.Blame(err)
 			}
+			if _, text, _ := strings.Cut(string(k), "\x00"); slices.ContainsFunc(query.Parse(text).Filters.Sites, func(s string) bool { return gone("https://"+s) || gone("http://"+s) }) {
+				n += len(c.Opened)
+				changed[string(k)] = nil
+				return nil
+			}
 			before := len(c.Opened)
 			c.Opened = slices.DeleteFunc(c.Opened, func(o Opened) bool { return gone(o.URL) })
 			if n += before - len(c.Opened); before == len(c.Opened) {
@@ -212,6 +221,10 @@ func Forget(path string, gone func(url string) bool) (n int, err error) {
 			return err
 		})
 		for k, v := range changed {
+			if v == nil {
+				err = errors.Join(err, b.Delete([]byte(k)))
+				continue
+			}
 			err = errors.Join(err, b.Put([]byte(k), v))
 		}
 		return err

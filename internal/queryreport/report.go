@@ -26,8 +26,11 @@ const (
 const (
 	writeEvery    = 10 * time.Second
 	completeEvery = 30 // writes after which the completions are read again
-	leastAsked    = 3  // how often somebody must have asked a query that others are offered
-	maxComplete   = 2000
+	// How often, and on how many days, a query must have been asked that others are offered: what
+	// one person pastes a few times is nobody else's business.
+	leastAsked  = 3
+	leastDays   = 2
+	maxComplete = 2000
 )
 
 // File is the name of the record in a data directory.
@@ -247,7 +250,7 @@ func (r *Report) readCompletions() {
 	all = Select(all, Frequent)
 	var list []string
 	for _, q := range all {
-		if q.Asked >= leastAsked && q.Total > 0 && len(list) < maxComplete {
+		if q.Asked >= leastAsked && q.Days >= leastDays && q.Total > 0 && len(list) < maxComplete {
 			list = append(list, q.Query)
 		}
 	}

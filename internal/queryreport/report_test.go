@@ -72,9 +72,9 @@ func TestReport(t *testing.T) {
 			t.Fatal(r.Err(), other.Err())
 		}
 		want := []Query{
-			{"vacuum", "2000-01-02", Counts{Asked: 4, Listed: 4, Total: 10, Opens: 4, Opened: []Opened{{"https://a.example/1", 1, 2}, {"https://a.example/2", 3, 2}}}},
-			{"freeze", "2000-01-01", Counts{Asked: 2, Listed: 1, Total: 9}},
-			{"vacum", "2000-01-01", Counts{Asked: 1, None: 1}},
+			{"vacuum", "2000-01-02", 2, Counts{Asked: 4, Listed: 4, Total: 10, Opens: 4, Opened: []Opened{{"https://a.example/1", 1, 2}, {"https://a.example/2", 3, 2}}}},
+			{"freeze", "2000-01-01", 1, Counts{Asked: 2, Listed: 1, Total: 9}},
+			{"vacum", "2000-01-01", 1, Counts{Asked: 1, None: 1}},
 		}
 		all := read(t, dir, 2)
 		if !reflect.DeepEqual(all, want) {
@@ -99,12 +99,20 @@ func TestReport(t *testing.T) {
 	})
 }
 
-// TestCompletions: only queries that were asked three times and have results are offered.
+// TestCompletions: only queries that were asked three times, on two days, and have results are
+// offered.
 func TestCompletions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReport(t.TempDir())
 		running(t, r, time.Hour, func() {
+			for range 4 {
+				r.Asked("vacuum pasted", 1, true) // on one day
+			}
+			time.Sleep(20 * time.Hour)
 			for i := range 4 {
+				if i == 2 {
+					time.Sleep(24 * time.Hour)
+				}
 				r.Asked("vacuum full", 1, true)
 				r.Asked("vacant", 0, true)
 				if i < 3 {

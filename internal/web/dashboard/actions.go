@@ -10,6 +10,8 @@ import (
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/asker"
 	"github.com/curtsy/curtsy/internal/control"
+	"github.com/curtsy/curtsy/internal/crawl"
+	"github.com/curtsy/curtsy/internal/queryreport"
 	"github.com/curtsy/curtsy/internal/web"
 	"github.com/curtsy/curtsy/internal/webtext"
 )
@@ -59,7 +61,25 @@ func (w *Web) action(rw http.ResponseWriter, r *http.Request, a *action) {
 		w.server.Fail(rw, r, w.notDone(r.Context(), a, err))
 		return
 	}
+	if a.path == "/do/forget" && r.PostForm.Get("undo") == "" {
+		w.forgetOpened(r.PostForm.Get("what"))
+	}
 	w.server.Done(rw, r, webtext.Short(webtext.Clean(done), maxDone))
+}
+
+// forgetOpened removes what was recorded about forgotten pages. What is in the memory of a process
+// that records is written a few seconds later, and stays.
+func (w *Web) forgetOpened(what string) {
+	if w.o.Queries == "" {
+		return
+	}
+	entry, err := crawl.ParseForgotten(what)
+	if err == nil {
+		_, err = queryreport.Forget(w.o.Queries, crawl.NewForgotten([]string{entry}).HasText)
+	}
+	if err != nil {
+		w.o.Log.Warn("the recorded queries still name forgotten pages; type: curtsy forget "+what, "err", err)
+	}
 }
 
 // notDone is the problem of an action that was not done. The errors of package control are texts

@@ -71,7 +71,7 @@ func (w *Web) asked(p params, fields query.Schema, a *Answer, v *view) {
 	for i := range v.Hits {
 		h := &v.Hits[i]
 		for _, to := range []*string{&h.URL, &h.Section.URL} {
-			if *to != "" {
+			if *to != "" && len(*to) <= maxURL { // a section's may be longer
 				*to = w.opens.link(normal, v.First()+i, *to)
 			}
 		}

@@ -99,6 +99,7 @@ function attach(box) {
     if (!q.trim() || new TextEncoder().encode(q).length > 256) return close();
     let a;
     try { a = await query("/api/v1/suggest", {q, limit: 5}); } catch (e) { return; } // typing goes on without
+    if (root.activeElement !== input) return;
     close();
     const tail = " " + filter; // a query was recorded with its filter
     const texts = (a.frequent || []).map((x) => filter && x.endsWith(tail) ? x.slice(0, -tail.length) : x).concat(a.queries);

@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/curtsy/curtsy/internal/ask"
 	"github.com/curtsy/curtsy/internal/crawl"
@@ -74,32 +76,39 @@ func TestSuggest(t *testing.T) {
 // TestSuggestFrequent: of a server that records queries, at most three frequent ones that begin as
 // typed come first, none of them twice, and never the one that was typed.
 func TestSuggestFrequent(t *testing.T) {
-	r := queryreport.New(t.TempDir(), slog.New(slog.DiscardHandler))
-	for q, times := range map[string]int{"event": 9, "event loops": 6, "event log": 5, "event bus": 4, "event sink": 3, "event rare": 2, "other": 8} {
-		for range times {
-			r.Asked(q, 5, false)
+	synctest.Test(t, func(t *testing.T) {
+		r := queryreport.New(t.TempDir(), slog.New(slog.DiscardHandler))
+		over, stop := context.WithCancel(t.Context())
+		stop()
+		for day := range 2 {
+			for q, times := range map[string]int{"event": 9, "event loops": 6, "event log": 5, "event bus": 4, "event sink": 3, "event rare": 2, "other": 8} {
+				for i := range times {
+					if (i == 0) == (day == 0) {
+						r.Asked(q, 5, false)
+					}
+				}
+			}
+			for range 2 { // it writes them, and reads them again
+				if err := r.Run(over); err != nil {
+					t.Fatal(err)
+				}
+			}
+			time.Sleep(24 * time.Hour)
 		}
-	}
-	over, stop := context.WithCancel(t.Context())
-	stop()
-	for range 2 { // it writes them, and reads them again
-		if err := r.Run(over); err != nil {
-			t.Fatal(err)
+		asked := crawl.SuggestAnswer{Queries: []string{"event loop", "event log"}, Pages: []crawl.SuggestedPage{}}
+		w := New(Options{Recorder: r, Crawl: &fake{suggest: func(crawl.SuggestRequest) (crawl.SuggestAnswer, error) { return asked, nil }}})
+		for path, want := range map[string]string{
+			"q=Event":                        `{"query":"Event","frequent":["event loops","event log","event bus"],"queries":["event loop"],"pages":[]}`,
+			"q=event+&limit=1":               `{"query":"event ","frequent":["event loops"],"queries":["event loop","event log"],"pages":[]}`,
+			"q=event+r":                      `{"query":"event r","queries":["event loop","event log"],"pages":[]}`,
+			"q=+":                            `{"query":"","queries":[],"pages":[]}`,
+			"q=ev&limit=5":                   `{"query":"ev","frequent":["event","event loops","event log"],"queries":["event loop"],"pages":[]}`,
+			"q=ev&format=opensearch&limit=4": `["ev",["event","event loops","event log","event loop"]]`,
+			"q=ev&format=opensearch&limit=3": `["ev",["event","event loops","event log"]]`,
+		} {
+			if code, _, body := get(t, w, "/api/v1/suggest?"+path); code != 200 || strings.TrimSpace(body) != want {
+				t.Errorf("%s: %d %s want %s", path, code, body, want)
+			}
 		}
-	}
-	asked := crawl.SuggestAnswer{Queries: []string{"event loop", "event log"}, Pages: []crawl.SuggestedPage{}}
-	w := New(Options{Recorder: r, Crawl: &fake{suggest: func(crawl.SuggestRequest) (crawl.SuggestAnswer, error) { return asked, nil }}})
-	for path, want := range map[string]string{
-		"q=Event":                        `{"query":"Event","frequent":["event loops","event log","event bus"],"queries":["event loop"],"pages":[]}`,
-		"q=event+&limit=1":               `{"query":"event ","frequent":["event loops"],"queries":["event loop","event log"],"pages":[]}`,
-		"q=event+r":                      `{"query":"event r","queries":["event loop","event log"],"pages":[]}`,
-		"q=+":                            `{"query":"","queries":[],"pages":[]}`,
-		"q=ev&limit=5":                   `{"query":"ev","frequent":["event","event loops","event log"],"queries":["event loop"],"pages":[]}`,
-		"q=ev&format=opensearch&limit=4": `["ev",["event","event loops","event log","event loop"]]`,
-		"q=ev&format=opensearch&limit=3": `["ev",["event","event loops","event log"]]`,
-	} {
-		if code, _, body := get(t, w, "/api/v1/suggest?"+path); code != 200 || strings.TrimSpace(body) != want {
-			t.Errorf("%s: %d %s want %s", path, code, body, want)
-		}
-	}
+	})
 }
