@@ -132,7 +132,7 @@ func TestWhoeverHasNoTimeIsNotKeptByAFullLog(t *testing.T) {
 func TestEachSettingIsLogged(t *testing.T) {
 	others := map[string]bool{ // never changed, or changed by actions with lines of their own
 		"Name": true, "Shards": true, "Created": true, "Seeds": true, "PlanOnly": true, "Hosts": true, "EverySince": true, "UpdatesOff": true,
-		"UpdatesPrefer": true, "Forgotten": true, "Reindex": true,
+		"UpdatesPrefer": true, "Forgotten": true, "Reindex": true, "SearchRules": true,
 	}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[crawl.Spec]()) {
 		if f.Anonymous {
