@@ -12,7 +12,7 @@ import (
 // noSettings are the fields of a spec that are no settings. They name the crawl, or operator
 // actions write them.
 var noSettings = []string{
-	"Name", "Created", "Seeds", "PlanOnly", "Paused", "Hosts", "EverySince", "UpdatesOff", "UpdatesPrefer", "Forgotten", "Reindex",
+	"Name", "Created", "Seeds", "PlanOnly", "Paused", "Hosts", "EverySince", "UpdatesOff", "UpdatesPrefer", "Forgotten", "Reindex", "SearchRules",
 }
 
 // Each field of a spec that is a setting has exactly one row.

@@ -30,9 +30,9 @@ var (
 	fieldName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
 	// columns are the columns and members of exports, the filters of the search, and the names that
 	// sinks of a feed use. TestReservedNames compares them with those packages.
-	columns = strings.Fields("alias_of aliases after before body canonical changed charset content cut deleted depth description digest domain etag explain fetched fetched_at " +
-		"fields found_on format history host html id in intitle inurl kept_until lang language last_changed length license markdown max_snippet modified op page path per " +
-		"pages q query reason removed rendering robots rules sha256 shard site size snippet snippet_allowed sort source status text time title truncated type url usage vary withheld year")
+	columns = strings.Fields("alias_of aliases after before body canonical changed charset content cursor cut deleted depth description digest domain etag explain fetched fetched_at " +
+		"fields found_on format history host html id in intitle inurl kept_until lang language languages last_changed length license like markdown max_snippet modified op page path per " +
+		"per_site pages q query reason removed rendering robots rules sha256 shard site size snippet snippet_allowed sort source status text time title truncated type url usage vary verbatim withheld year")
 	columnStarts = []string{"url_", "fetch_", "content_", "usage_", "curtsy_"}
 )
 
